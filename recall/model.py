@@ -192,7 +192,7 @@ class SourceStatus:
     skipped_total: int = 0
     fresh: bool = True
     age_ms: int = 0
-    """How old the answer's data is, in ms, when it is not fresh."""
+    """How long ago the last walk that this rests on was made, in ms."""
 
     @property
     def complete(self) -> bool:
@@ -217,9 +217,7 @@ class SourceStatus:
             "incompleteScopes": [
                 {k: v for k, v in i._asdict().items() if v is not None} for i in self.incomplete
             ],
-            "freshness": {"state": "fresh"}
-            if self.fresh
-            else {"state": "stale", "ageMs": self.age_ms},
+            "freshness": {"state": "fresh" if self.fresh else "stale", "ageMs": self.age_ms},
             "scanned": self.scanned,
         }
         if self.skipped_total:

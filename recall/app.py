@@ -1,0 +1,135 @@
+"""The composition root: the only place that knows every part."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from recall.core.cursor import CursorSigner
+from recall.core.router import Router, render_router
+from recall.core.snapshot import Snapshot
+from recall.disk import config, places
+from recall.disk.catalog import FileFaults
+from recall.disk.keys import load_keys
+from recall.disk.store import Store
+from recall.engine.session import Session
+from recall.settings import Arguments, Settings
+
+__all__ = ["Recall", "open_recall"]
+
+
+class Recall:
+    """One corpus, open: its tree, and sessions over it. A context manager; close() is enough."""
+
+    def __init__(self, settings: Settings, *, cache_dir: Path, state_dir: Path) -> None:
+        """`cache_dir` and `state_dir` are recall's own folders; neither is made before use."""
+        self.settings = settings
+        self.cache_dir = cache_dir
+        self.state_dir = state_dir
+        self.store = Store(settings, str(cache_dir / "corpora" / corpus_name(settings)))
+        self._signer: CursorSigner | None = None
+        self._session: Session | None = None
+
+    def snapshot(self) -> Snapshot:
+        """Return the corpus as it is on disk now: memories by ref, tree, source status."""
+        return self.store.refresh()
+
+    def router(self) -> Router:
+        """Return the complete tree as the model receives it, with its revision."""
+        snapshot = self.snapshot()
+        return render_router(
+            snapshot.tree,
+            snapshot.status,
+            budget=self.settings.limits.router,
+            language=self.settings.language,
+        )
+
+    def session(self) -> Session:
+        """Return a new conversation over this corpus."""
+        if self._signer is None:
+            self._signer = CursorSigner(load_keys(self.state_dir))
+        return Session(self.store, self.settings, self._signer)
+
+    def search_memory(self, **parameters: Any) -> dict[str, Any]:
+        """Answer one call of the tool within this object's own conversation; see Session."""
+        if self._session is None:
+            self._session = self.session()
+        return self._session.search_memory(**parameters)
+
+    def faults(self) -> list[FileFaults]:
+        """Return every file that has faults, is no memory, or lacks metadata of its own."""
+        self.store.refresh()
+        return self.store.faults()
+
+    def close(self) -> None:
+        """Let go of the cache; the object can't be used afterwards."""
+        self.store.close()
+
+    def __enter__(self) -> Recall:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_recall(
+    *,
+    roots: Iterable[str | os.PathLike[str] | tuple[str, str | os.PathLike[str]]] = (),
+    cwd: str | os.PathLike[str] | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    state_dir: str | os.PathLike[str] | None = None,
+    language: str | None = None,
+    mode: str | None = None,
+    agent: str | None = None,
+    env: Mapping[str, str] | None = None,
+    home: str | os.PathLike[str] | None = None,
+) -> Recall:
+    """Open the memory of the project around `cwd`, or of `roots` alone.
+
+    `roots` are folders, or (scope, folder) pairs; without a scope they are the project's. What
+    is not given comes from the environment, the project's file and the user's file. Raises
+    SettingsError for a configuration that can't be used.
+    """
+    arguments = Arguments(
+        roots=tuple(
+            f"{one[0]}={os.fspath(one[1])}" if isinstance(one, tuple) else os.fspath(one)
+            for one in roots
+        ),
+        mode=mode,
+        language=language,
+        agent=agent,
+        cache_dir=None if cache_dir is None else os.fspath(cache_dir),
+        state_dir=None if state_dir is None else os.fspath(state_dir),
+    )
+    env = os.environ if env is None else env
+    at_home = places.home_folder(env, None if home is None else Path(home))
+    loaded = config.load(
+        Path.cwd() if cwd is None else Path(cwd), env=env, arguments=arguments, home=at_home
+    )
+    return from_settings(loaded.settings, env, at_home)
+
+
+def from_settings(settings: Settings, env: Mapping[str, str], home: Path) -> Recall:
+    """Return the open corpus for settings that are already loaded."""
+    return Recall(
+        settings,
+        cache_dir=places.cache_dir(settings, env, home),
+        state_dir=places.state_dir(settings, env, home),
+    )
+
+
+def corpus_name(settings: Settings) -> str:
+    """Return the name of a corpus's cache folder: its roots and what shapes their tree."""
+    roots = [[root.scope, os.path.realpath(root.path)] for root in settings.roots]
+    shape = [roots, list(settings.taxonomy.names), settings.taxonomy.strict]
+    return hashlib.sha256(json.dumps(shape).encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -1,0 +1,72 @@
+"""How text becomes the terms of the index: the same for memories and for questions.
+
+Words are runs of letters and digits. Scripts written without spaces become overlapping pairs of
+characters, made here; the rest (lower case, accents, stems) is done by the index's analyzers.
+Identifiers are also kept whole (`c++`, `.env`) and in parts (`getUserName` → get, user, name).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_UNSPACED = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f\u1780-\u17ff"  # Myanmar, Khmer
+    "\u2e80-\u2fff\u3005-\u3007\u3021-\u3029\u3031-\u3035\u303b\u3041-\u30ff\u3100-\u312f"
+    "\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U0003ffff"
+)
+RUN = re.compile(f"[{_UNSPACED}]+")
+"""A run of a script that does not put spaces between words (CJK and South-East Asia)."""
+
+_CAMEL = re.compile(r"\b(?:[A-Za-z0-9]*[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2})[A-Za-z0-9]*")
+_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SYMBOLIC = re.compile(r"(?<![\w+#])[A-Za-z](?:\+\+|#)(?![\w+#])|(?<![\w.])\.[A-Za-z][\w-]*")
+
+
+def normalize(text: str) -> str:
+    """Return the text as it is matched: NFKC; lengths may change."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def without_runs(text: str) -> str:
+    """Return the text with runs of unspaced scripts taken out: what is left are words."""
+    return text if text.isascii() else RUN.sub(" ", text)
+
+
+def grams(text: str) -> str:
+    """Return the overlapping character pairs of the text's unspaced runs, space-joined.
+
+    A run of one character gives that character, so that nothing is unfindable.
+    """
+    if text.isascii():
+        return ""
+    out: list[str] = []
+    for run in RUN.findall(text):
+        if len(run) == 1:
+            out.append(run)
+        else:
+            out.extend(map("".join, zip(run, run[1:], strict=False)))
+    return " ".join(out)
+
+
+def symbols(text: str) -> list[str]:
+    """Return the identifiers whose punctuation is part of them: `c++`, `c#`, `.env`."""
+    if "++" not in text and "#" not in text and "." not in text:
+        return []
+    return [found.lower() for found in _SYMBOLIC.findall(text)]
+
+
+def humps(word: str) -> list[str]:
+    """Return the parts of a camelCase word, lower-cased; [] if it has only one."""
+    parts = [part.lower() for part in _HUMP.findall(word)]
+    return parts if len(parts) > 1 else []
+
+
+def identifier_terms(text: str) -> str:
+    """Return what the identifier field holds: symbols whole, camelCase words in parts."""
+    out = symbols(text)
+    for word in _CAMEL.findall(text):
+        out.extend(humps(word))
+    return " ".join(out)

@@ -1,0 +1,71 @@
+"""One search keyword, analysed: a word, a phrase or a short question becomes terms."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from recall.core.analysis import RUN, grams, humps, normalize, symbols, without_runs
+
+_WORD = re.compile(r"[^\W_]+")
+_CASED = re.compile(r"[A-Za-z0-9]+")
+_MAX_WORDS = 64
+
+STOP_WORDS = frozenset(
+    """a about after all am an and any are as at be because been before being but by can could did
+    do does doing for from had has have having he her here hers him his how i if in into is it its
+    itself just me more most my no nor not now of off on once only or our out over own same she
+    should so some such than that the their them then there these they this those through to too
+    under until up very was we were what when where which while who whom why will with would you
+    your""".split()
+)
+"""English function words: dropped from a question that has other words."""
+
+_PARTICLES = frozenset("的了是在和与或吗呢吧么啊我你他她它们这那哪什谁怎样为有个就都也很不")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The terms of one keyword; nothing in it is search syntax.
+
+    `words` are lower-cased runs of letters and digits without stop words (with them, if nothing
+    else is there); `phrase` is every word in order; `grams` are character pairs of scripts
+    written without spaces; `symbols` are identifiers kept whole (`c++`), `parts` the humps of
+    camelCase words.
+    """
+
+    text: str
+    words: tuple[str, ...] = ()
+    phrase: tuple[str, ...] = ()
+    grams: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        return not (self.words or self.grams or self.symbols)
+
+
+def ask(keyword: str) -> Question:
+    """Return the keyword's terms; a Question that is `empty` can't find anything."""
+    text = " ".join(normalize(keyword).split())
+    marks = tuple(dict.fromkeys(symbols(text)))
+    spaced = without_runs(text)
+    phrase = tuple(word.lower() for word in _WORD.findall(spaced))[:_MAX_WORDS]
+    covered = {mark.strip(".+#") for mark in marks}
+    plain = [word for word in dict.fromkeys(phrase) if word not in covered]
+    words = tuple(word for word in plain if word not in STOP_WORDS) or tuple(plain)
+    pairs = tuple(dict.fromkeys(grams(text).split()))[:_MAX_WORDS]
+    parts = [part for word in _CASED.findall(spaced) for part in humps(word)]
+    return Question(text, words, phrase, _telling(pairs), marks, tuple(dict.fromkeys(parts)))
+
+
+def _telling(pairs: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop pairs made of Chinese function characters only, unless nothing else is there."""
+    telling = tuple(pair for pair in pairs if not set(pair) <= _PARTICLES)
+    return telling or pairs
+
+
+def runs(question: Question) -> list[str]:
+    """Return the question's unspaced runs, as written: what a phrase means in those scripts."""
+    return [] if question.text.isascii() else RUN.findall(question.text)

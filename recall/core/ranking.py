@@ -1,0 +1,99 @@
+"""Putting candidates in order: what the text index's scores can't see.
+
+Candidates come ranked by BM25 over fields. Here whole matches of short questions go before
+partial ones, equal titles and keywords before both, memories that answer several keywords before
+those that answer one; and of two memories with the same body the second one waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from recall.core.matching import fold
+from recall.core.question import Question
+from recall.model import Memory
+
+SHORT = 4
+"""A question of at most so many terms is meant whole: a memory with all of them comes first."""
+_WHOLE_SHORT = 1.0
+_WHOLE_LONG = 0.3
+_PHRASE = 0.25
+_EXACT = 2.0
+_NEW_KEYWORD = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the index says of one question: scores by key, and which keys hold all of it."""
+
+    question: Question
+    scores: Mapping[int, float]
+    whole: frozenset[int] = frozenset()
+    phrase: frozenset[int] = frozenset()
+
+
+def order(memories: Sequence[Memory], evidence: Sequence[Evidence], limit: int) -> list[Memory]:
+    """Return the best `limit` memories, best first; ties keep the given order."""
+    values = [_values(memories, one) for one in evidence]
+    best = {m.key: sum(value.get(m.key, 0.0) for value in values) for m in memories}
+    return _pick(memories, values, best, limit)
+
+
+def _values(memories: Sequence[Memory], one: Evidence) -> dict[int, float]:
+    """Return how well each memory answers one question, between 0 and about 4."""
+    top = max(one.scores.values(), default=0.0)
+    if top <= 0:
+        return {}
+    terms = len(one.question.words) + len(one.question.grams) + len(one.question.symbols)
+    whole = _WHOLE_SHORT if terms <= SHORT else _WHOLE_LONG
+    wanted = " ".join(fold(one.question.text).split())
+    out: dict[int, float] = {}
+    for memory in memories:
+        score = one.scores.get(memory.key)
+        if score is None:
+            continue
+        value = score / top
+        if memory.key in one.whole:
+            value += whole
+        if memory.key in one.phrase:
+            value += _PHRASE
+        if _is_exact(memory, wanted):
+            value += _EXACT
+        out[memory.key] = value
+    return out
+
+
+def _is_exact(memory: Memory, wanted: str) -> bool:
+    if len(memory.title) == len(wanted) and fold(memory.title) == wanted:
+        return True
+    return any(len(k) == len(wanted) and fold(k) == wanted for k in memory.keywords)
+
+
+def _pick(
+    memories: Sequence[Memory],
+    values: Sequence[Mapping[int, float]],
+    best: Mapping[int, float],
+    limit: int,
+) -> list[Memory]:
+    """Pick greedily: a keyword that nothing picked so far answers is worth something."""
+    left = [memory for memory in memories if best[memory.key] > 0]
+    picked: list[Memory] = []
+    answered: set[int] = set()
+    bodies: set[str] = set()
+
+    def worth(memory: Memory) -> tuple[bool, float]:
+        fresh = sum(1 for i, v in enumerate(values) if i not in answered and memory.key in v)
+        return (memory.version not in bodies, best[memory.key] + _NEW_KEYWORD * fresh)
+
+    while left and len(picked) < limit:
+        chosen = _first_max(left, worth)
+        left.remove(chosen)
+        picked.append(chosen)
+        bodies.add(chosen.version)
+        answered |= {i for i, v in enumerate(values) if chosen.key in v}
+    return picked
+
+
+def _first_max(memories: Sequence[Memory], worth: Callable[[Memory], tuple[bool, float]]) -> Memory:
+    return max(memories, key=worth)  # max() keeps the first of equals

@@ -1,0 +1,49 @@
+"""The corpus at one moment, immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from recall.core.tree import Tree
+from recall.model import SCOPES, Memory, SourceStatus, Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Memories by ref, the tree over them, what could and could not be looked at."""
+
+    generation: int
+    roots: tuple[str, ...]
+    memories: Mapping[str, Memory]
+    tree: Tree
+    status: SourceStatus
+    _by_key: dict[int, Memory] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def revision(self) -> str:
+        return self.tree.revision(self.status)
+
+    def by_key(self, key: int) -> Memory | None:
+        """Return the memory whose current content has this key in the text index."""
+        if not self._by_key and self.memories:
+            self._by_key.update({memory.key: memory for memory in self.memories.values()})
+        return self._by_key.get(key)
+
+    def status_for(self, scopes: Collection[str] = ()) -> SourceStatus:
+        """Return the source status of a request that names `scopes` (none: every one)."""
+        if not scopes:
+            return self.status
+        status = self.status
+        wanted = tuple(scope for scope in SCOPES if scope in scopes)
+        known = {*status.searched, *(gone.scope for gone in status.unavailable)}
+        return replace(
+            status,
+            requested=wanted,
+            searched=tuple(s for s in status.searched if s in wanted),
+            unavailable=(
+                *(gone for gone in status.unavailable if gone.scope in wanted),
+                *(Unavailable(s, "not_configured") for s in wanted if s not in known),
+            ),
+            incomplete=tuple(part for part in status.incomplete if part.scope in wanted),
+        )

@@ -1,0 +1,101 @@
+"""Opening memory files without ever leaving their root.
+
+Paths are opened component by component below a descriptor of the root, with `O_NOFOLLOW`, so that
+a folder swapped for a link between the walk and the read can't lead outside. A path that really
+holds a link is resolved first, and its target opened the same way: only inside the same root.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import NamedTuple
+
+_FILE_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_FOLDER_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY
+_READ_ATTEMPTS = 3
+
+
+class Stamp(NamedTuple):
+    """A file's fingerprint: what the scan compares to know that nothing changed."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    ino: int
+
+
+class OutsideRoot(OSError):
+    """The path leads out of its root, or through something that is not a file or folder."""
+
+
+def stamp_of(st: os.stat_result) -> Stamp:
+    return Stamp(st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino)
+
+
+def inside(root: str, target: str) -> bool:
+    """Tell whether the resolved `target` lies below the resolved `root`."""
+    return target.startswith(root if root.endswith("/") else root + "/")
+
+
+def open_inside(root: str, path: str) -> int:
+    """Return a read-only descriptor of the regular file `path` below the resolved `root`.
+
+    Raises OSError as `open` does, and OutsideRoot where a link leads out of the root.
+    """
+    try:
+        return _open_beneath(root, path)
+    except OSError as error:
+        if not _may_be_link(root, path):
+            raise
+        target = os.path.realpath(os.path.join(root, path))
+        if not inside(root, target):
+            raise OutsideRoot(f"{path}: a link leads out of the root") from error
+        return _open_beneath(root, os.path.relpath(target, root))
+
+
+def read_inside(root: str, path: str) -> tuple[bytes, Stamp]:
+    """Return the file's bytes and a fingerprint that holds for exactly these bytes.
+
+    A file that changes while it is read is read again, three times at most; the last reading is
+    returned with the fingerprint from before it, so that the next scan sees a difference.
+    """
+    for attempt in range(_READ_ATTEMPTS):
+        fd = open_inside(root, path)
+        with open(fd, "rb", buffering=0) as file:
+            before = stamp_of(os.fstat(fd))
+            data = file.readall()
+            after = stamp_of(os.fstat(fd))
+        if before == after and len(data) == after.size:
+            return data, after
+        if attempt == _READ_ATTEMPTS - 1:
+            return data, before
+    raise AssertionError("unreachable")
+
+
+def _open_beneath(root: str, path: str) -> int:
+    *folders, name = path.split("/")
+    here = os.open(root, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            if folder in ("", ".", ".."):
+                raise OutsideRoot(f"{path}: not a path below the root")
+            below = os.open(folder, _FOLDER_FLAGS, dir_fd=here)
+            os.close(here)
+            here = below
+        fd = os.open(name, _FILE_FLAGS, dir_fd=here)
+    finally:
+        os.close(here)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OutsideRoot(f"{path}: not a regular file")
+    return fd
+
+
+def _may_be_link(root: str, path: str) -> bool:
+    probe = root
+    for segment in path.split("/"):
+        probe = os.path.join(probe, segment)
+        if os.path.islink(probe):
+            return True
+    return False

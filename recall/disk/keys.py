@@ -1,0 +1,84 @@
+"""The keys that sign cursors: in state, for this user only, the newest last."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import stat
+from pathlib import Path
+
+log = logging.getLogger("recall.state")
+
+FILE = "cursor-keys"
+KEPT = 4
+"""Rotating keeps so many keys: cursors signed by older ones are refused."""
+_BYTES = 32
+
+
+def load_keys(state_dir: Path) -> list[bytes]:
+    """Return the signing keys, oldest first; makes the first one where there is none.
+
+    Where the state folder can't be written, a key for this process alone is returned and a
+    warning logged: cursors then end with the process.
+    """
+    path = state_dir / FILE
+    try:
+        return _read(path) or _create(path)
+    except OSError as error:
+        log.warning("cursors end with this process, %s can't be used: %s", path, error)
+        return [secrets.token_bytes(_BYTES)]
+
+
+def rotate_keys(state_dir: Path) -> list[bytes]:
+    """Add a new signing key; returns all that still verify. Raises OSError."""
+    path = state_dir / FILE
+    keys = [*_read(path), secrets.token_bytes(_BYTES)][-KEPT:]
+    temporary = _temporary(path, keys)
+    os.replace(temporary, path)
+    return keys
+
+
+def _read(path: Path) -> list[bytes]:
+    try:
+        text = path.read_text("ascii", "replace")
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return []
+    if stat.S_IMODE(mode) & 0o077:
+        path.chmod(0o600)
+    keys = []
+    for line in text.split():
+        with contextlib.suppress(ValueError):
+            keys.append(bytes.fromhex(line))
+    return [key for key in keys if len(key) == _BYTES]
+
+
+def _create(path: Path) -> list[bytes]:
+    """Make the first key; of two processes that try, one wins and both use its key."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    keys = [secrets.token_bytes(_BYTES)]
+    temporary = _temporary(path, keys)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        existing = _read(path)
+        if existing:
+            return existing
+        os.replace(temporary, path)  # what stands there holds no key: it was damaged
+        return keys
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+    return keys
+
+
+def _temporary(path: Path, keys: list[bytes]) -> Path:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with open(fd, "w", encoding="ascii") as file:
+        file.writelines(key.hex() + "\n" for key in keys)
+        file.flush()
+        os.fsync(fd)
+    return temporary

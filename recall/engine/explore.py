@@ -1,0 +1,158 @@
+"""search_memory, mode explore: the categories, and pages of a category's leaves."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+from recall.core import sink
+from recall.core.cursor import BranchCursor, CursorSigner
+from recall.core.messages import say
+from recall.core.sink import json_text
+from recall.core.snapshot import Snapshot
+from recall.core.tree import CategoryNode, Tree, leaf_order
+from recall.engine.request import Branch, ExploreRequest
+from recall.model import SCOPES, Memory
+from recall.settings import Settings
+
+_ENVELOPE = 1_200
+_CLOSE = 60
+_SCOPE_ORDER = {scope: i for i, scope in enumerate(SCOPES)}
+
+
+def explore(
+    request: ExploreRequest, snapshot: Snapshot, settings: Settings, signer: CursorSigner
+) -> dict[str, Any]:
+    """Return the answer to one exploration; raises InvalidCursor."""
+    status = snapshot.status_for(request.scopes)
+    answer: dict[str, Any] = {"mode": "explore", "sourceStatus": status.to_dict()}
+    tree = _restricted(snapshot, request.scopes, settings)
+    room = settings.limits.answer - len(json_text(answer)) - _ENVELOPE
+    call = _Explore(tree, request, settings, signer, room)
+    if request.branches:
+        answer["branches"] = [call.branch(branch) for branch in request.branches]
+    else:
+        answer["router"] = call.router()
+        answer["branches"] = []
+    if call.warnings:
+        answer["warnings"] = call.warnings
+    return answer
+
+
+def _restricted(snapshot: Snapshot, scopes: tuple[str, ...], settings: Settings) -> Tree:
+    if not scopes or set(snapshot.status.searched) <= set(scopes):
+        return snapshot.tree
+    kept = [memory for memory in snapshot.memories.values() if memory.scope in scopes]
+    return Tree.build(kept, settings.taxonomy)
+
+
+class _Explore:
+    def __init__(
+        self,
+        tree: Tree,
+        request: ExploreRequest,
+        settings: Settings,
+        signer: CursorSigner,
+        room: int,
+    ) -> None:
+        self._tree = tree
+        self._request = request
+        self._language = settings.language
+        self._signer = signer
+        self._room = room
+        self._share = room // max(1, len(request.branches))
+        self.warnings: list[str] = []
+
+    def router(self) -> list[dict[str, Any]]:
+        """List the categories; the smallest are counted where they would not fit."""
+        nodes = list(self._tree.nodes)
+        texts = [_node(node) for node in nodes]
+        costs = [len(json_text(text)) + 1 for text in texts]
+        if sum(costs) <= self._room:
+            return texts
+        kept: set[int] = set()
+        room = self._room
+        for i in sorted(range(len(nodes)), key=lambda i: (-nodes[i].total, i)):
+            if costs[i] <= room:
+                kept.add(i)
+                room -= costs[i]
+        folded = len(nodes) - len(kept)
+        self.warnings.append(say("explore.folded", self._language, count=folded))
+        return [text for i, text in enumerate(texts) if i in kept]
+
+    def branch(self, branch: Branch) -> dict[str, Any]:
+        node = self._tree.node(branch.category)
+        if node is None:
+            return self._unknown(branch)
+        start = self._start(branch, node)
+        leaves: list[dict[str, Any]] = []
+        room = min(self._share, self._room)
+        for memory in node.leaves[start : start + self._request.limit]:
+            leaf = _leaf(memory)
+            cost = len(json_text(leaf)) + 1
+            if cost > room and leaves:
+                break
+            leaves.append(leaf)
+            room -= cost
+        self._room -= min(self._share, self._room) - room
+        out: dict[str, Any] = {
+            "category": sink.metadata(node.category),
+            "total": node.total,
+            "leaves": leaves,
+        }
+        after = start + len(leaves)
+        if leaves and after < node.total:
+            last = node.leaves[after - 1].ref
+            out["nextCursor"] = self._signer.issue(
+                BranchCursor(node.category, self._request.scopes, last)
+            )
+        return out
+
+    def _start(self, branch: Branch, node: CategoryNode) -> int:
+        """Return where the page starts: after the last ref shown, wherever that stands now."""
+        if branch.cursor is None:
+            return 0
+        place = self._signer.read_branch(branch.cursor, node.category, self._request.scopes)
+        scope = place.after.partition(":")[0]
+        return bisect_right(
+            node.leaves, (_SCOPE_ORDER.get(scope, len(SCOPES)), scope, place.after), key=leaf_order
+        )
+
+    def _unknown(self, branch: Branch) -> dict[str, Any]:
+        from rapidfuzz import process
+
+        if branch.cursor is not None:
+            # The category is gone since the last page: say so rather than refuse the cursor.
+            self._signer.read_branch(branch.cursor, branch.category, self._request.scopes)
+        names = [node.category for node in self._tree.nodes]
+        close = process.extractOne(branch.category, names, score_cutoff=_CLOSE)
+        shown = sink.metadata(branch.category, 100)
+        if close:
+            near = sink.metadata(close[0])
+            text = say("explore.suggestion", self._language, category=shown, suggestion=near)
+        else:
+            text = say("explore.unknown_category", self._language, category=shown)
+        self.warnings.append(text)
+        return {"category": shown, "total": 0, "leaves": []}
+
+
+def _node(node: CategoryNode) -> dict[str, Any]:
+    return {
+        "category": sink.metadata(node.category),
+        "total": node.total,
+        "keywords": [sink.metadata(keyword) for keyword in node.keywords],
+        "hiddenKeywordCount": node.hidden_keyword_count,
+    }
+
+
+def _leaf(memory: Memory) -> dict[str, Any]:
+    leaf: dict[str, Any] = {
+        "ref": memory.ref,
+        "scope": memory.scope,
+        "type": memory.type,
+        "title": sink.metadata(memory.title),
+        "description": sink.metadata(memory.description),
+        "keywords": [sink.metadata(keyword) for keyword in memory.keywords],
+        "usageScenarios": [sink.metadata(one) for one in memory.usage_scenarios],
+    }
+    return {name: value for name, value in leaf.items() if value}

@@ -1,0 +1,69 @@
+"""What the engine needs of a memory store. The local disk is one; a team's server may be another.
+
+Narrow on purpose: list (as a snapshot), read, search. Nothing here knows of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, Protocol
+
+from recall.core.question import Question
+from recall.core.snapshot import Snapshot
+from recall.model import Memory, Parsed
+
+
+class Hit(Protocol):
+    """One document of the text index: its key, and a score that only compares within a call."""
+
+    @property
+    def key(self) -> int: ...
+    @property
+    def score(self) -> float: ...
+
+
+class Store(Protocol):
+    """A corpus that can be listed, read and searched."""
+
+    def refresh(self, *, index: bool = False, lazy: bool = False) -> Snapshot:
+        """Return the corpus as it is now; with `index`, ready to be searched.
+
+        `lazy` allows a recent state, as old as its status says.
+        """
+
+    def unchanged_since(self, snapshot: Snapshot) -> bool:
+        """Tell whether the snapshot is still the last state."""
+
+    def read(self, memory: Memory) -> Parsed:
+        """Return the memory's current content. Raises OSError if it can't be read."""
+
+    def find(
+        self,
+        questions: Sequence[Question],
+        *,
+        scopes: Collection[str] = (),
+        categories: Collection[str] = (),
+        limit: int = 50,
+        fuzzy: bool = False,
+    ) -> Sequence[Hit]:
+        """Return documents that match any question, best first."""
+
+    def probe(self, question: Question, keys: Collection[int], how: str) -> dict[int, float]:
+        """Return which of `keys` match one question: `any`, `all` words, or as a `phrase`."""
+
+    def stem(self, word: str) -> str:
+        """Return the form in which the store compares a word; empty if it ignores it."""
+
+
+class Candidate(NamedTuple):
+    """A memory that a search considers, with what the text index says of it."""
+
+    memory: Memory
+    score: float
+
+
+class Reranker(Protocol):
+    """A second ranker (vectors, a model) that may reorder candidates. None is built in yet."""
+
+    def rerank(self, questions: Sequence[Question], found: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates in a better order; it may drop some, never add any."""

@@ -1,0 +1,252 @@
+"""search_memory, mode search: find memories by words, phrases or a short question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recall.core import sink
+from recall.core.cursor import CursorSigner
+from recall.core.matching import Matcher, fold
+from recall.core.messages import say
+from recall.core.question import Question, ask
+from recall.core.ranking import Evidence, order
+from recall.core.sink import json_text
+from recall.core.snapshot import Snapshot
+from recall.core.window import place
+from recall.engine.ports import Candidate, Reranker, Store
+from recall.engine.reading import Piece, WindowReader
+from recall.engine.request import SearchRequest
+from recall.engine.turn import Conversation
+from recall.errors import RequestError
+from recall.model import Match, Memory, Parsed, SourceStatus
+from recall.settings import Settings
+
+CANDIDATES = 50
+"""Documents taken from the text index and ranked again."""
+_ATTEMPTS = 3
+_ENVELOPE = 1_200
+_WINDOW_COST = 2
+"""JSON characters that a window may take per character of its limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found in one snapshot, best first; `fuzzy` where only near spellings matched."""
+
+    snapshot: Snapshot
+    memories: list[Memory]
+    fuzzy: bool = False
+
+
+def search(
+    request: SearchRequest,
+    store: Store,
+    snapshot: Snapshot,
+    settings: Settings,
+    signer: CursorSigner,
+    talk: Conversation,
+    reranker: Reranker | None = None,
+) -> dict[str, Any]:
+    """Return the answer to one search of `snapshot`. Raises RequestError if no keyword can be searched."""
+    questions = {keyword: ask(keyword) for keyword in request.keywords}
+    usable = {keyword: one for keyword, one in questions.items() if not one.empty}
+    if not usable:
+        raise RequestError(
+            "No keyword has a letter or a digit to search for.",
+            field="keywords",
+            fix="Send a word, a phrase or a short question.",
+        )
+    found = find(store, snapshot, list(usable.values()), request, reranker)
+    call = _Search(request, store, settings, signer, talk, found, usable)
+    answer = call.answer()
+    ignored = [keyword for keyword in questions if keyword not in usable]
+    if ignored:
+        shown = ", ".join(sink.metadata(keyword, 40) for keyword in ignored)
+        text = say("search.ignored", settings.language, keywords=shown)
+        answer.setdefault("warnings", []).append(text)
+    return answer
+
+
+def find(
+    store: Store,
+    snapshot: Snapshot,
+    questions: Sequence[Question],
+    request: SearchRequest,
+    reranker: Reranker | None = None,
+) -> Found:
+    """Return the best memories, from one state of the corpus: again if it moved meanwhile."""
+    for _ in range(_ATTEMPTS):
+        found = _find(store, snapshot, questions, request, reranker)
+        if store.unchanged_since(snapshot):
+            break
+        snapshot = store.refresh(index=True)
+    return found
+
+
+def _find(
+    store: Store,
+    snapshot: Snapshot,
+    questions: Sequence[Question],
+    request: SearchRequest,
+    reranker: Reranker | None,
+) -> Found:
+    scopes, categories = request.scopes, request.categories
+    for fuzzy in (False, True):
+        hits = store.find(
+            questions, scopes=scopes, categories=categories, limit=CANDIDATES, fuzzy=fuzzy
+        )
+        found = [
+            Candidate(memory, hit.score)
+            for hit in hits
+            if (memory := snapshot.by_key(hit.key)) is not None
+        ]
+        if not found:
+            continue
+        if reranker is not None:
+            found = reranker.rerank(questions, found)
+        memories = [candidate.memory for candidate in found]
+        if reranker is None:
+            evidence = _evidence(store, questions, found, fuzzy)
+            memories = order(memories, evidence, request.limit)
+        return Found(snapshot, memories[: request.limit], fuzzy)
+    return Found(snapshot, [])
+
+
+def _evidence(
+    store: Store, questions: Sequence[Question], found: Sequence[Candidate], fuzzy: bool
+) -> list[Evidence]:
+    keys = [candidate.memory.key for candidate in found]
+    if fuzzy:
+        return [Evidence(question, store.probe(question, keys, "fuzzy")) for question in questions]
+    if len(questions) == 1:
+        scores = [{candidate.memory.key: candidate.score for candidate in found}]
+    else:
+        scores = [store.probe(question, keys, "any") for question in questions]
+    return [
+        Evidence(
+            question,
+            score,
+            frozenset(store.probe(question, keys, "all")),
+            frozenset(store.probe(question, keys, "phrase")),
+        )
+        for question, score in zip(questions, scores, strict=True)
+    ]
+
+
+class _Search:
+    """One call: turns what was found into bounded windows."""
+
+    def __init__(
+        self,
+        request: SearchRequest,
+        store: Store,
+        settings: Settings,
+        signer: CursorSigner,
+        talk: Conversation,
+        found: Found,
+        questions: dict[str, Question],
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._found = found
+        self._reader = WindowReader(settings, signer, talk)
+        self._matchers: dict[str, Matcher] = {}
+        terms = 0
+        for keyword, question in questions.items():
+            matcher = Matcher(question, store.stem, terms)
+            self._matchers[keyword] = matcher
+            terms += len(matcher.terms)
+        self._status = found.snapshot.status_for(request.scopes)
+        self._warnings: list[str] = []
+        self._left = settings.limits.search_call
+        self._exhausted: list[str] = []
+
+    def answer(self) -> dict[str, Any]:
+        language = self._settings.language
+        answer: dict[str, Any] = {"mode": "search", "sourceStatus": self._status.to_dict()}
+        room = self._settings.limits.answer - len(json_text(answer)) - _ENVELOPE
+        results: list[dict[str, Any]] = []
+        dropped = 0
+        for memory in self._found.memories:
+            result = self._result(memory, room, first=not results)
+            if result is None:
+                dropped += 1
+                continue
+            results.append(result)
+            room -= len(json_text(result)) + 1
+        answer["results"] = results
+        if dropped:
+            self._warnings.append(say("results_dropped", language, count=dropped))
+        if self._found.fuzzy and results:
+            self._warnings.append(say("search.fuzzy", language))
+        if self._exhausted:
+            refs = ", ".join(self._exhausted)
+            self._warnings.append(say("search.exhausted", language, refs=refs))
+        if not results:
+            self._warnings += _nothing(self._status, language)
+        if self._warnings:
+            answer["warnings"] = self._warnings
+        return answer
+
+    def _result(self, memory: Memory, room: int, *, first: bool) -> dict[str, Any] | None:
+        """Return one result within `room` characters of JSON, None where it can't be had."""
+        try:
+            parsed = self._store.read(memory)
+        except OSError:
+            return None
+        folded = fold(parsed.body)
+        result: dict[str, Any] = {
+            "ref": memory.ref,
+            "version": parsed.version,
+            "title": sink.metadata(parsed.metadata.title, 256),
+            "matches": [m._asdict() for m in self._matches(parsed, folded)],
+        }
+        room -= len(json_text(result)) + 3 * len(memory.ref) + _ENVELOPE
+        if room <= 0 and not first:
+            return None
+        piece = self._piece(memory.ref, parsed, folded, max(1, room))
+        self._reader.commit(memory.ref, parsed, piece)
+        self._left -= piece.size
+        if piece.fields.get("readLimitExhausted"):
+            self._exhausted.append(memory.ref[:200])
+        return result | piece.fields
+
+    def _piece(self, ref: str, parsed: Parsed, folded: str, room: int) -> Piece:
+        limits = self._settings.limits
+        limit = min(limits.search_window, self._left)
+        if limit <= 0:
+            return Piece({})
+        spans = sorted(
+            span
+            for matcher in self._matchers.values()
+            for span in (
+                matcher.fuzzy_spans(folded) if self._found.fuzzy else matcher.spans(folded)
+            )
+        )
+        start, end = place(parsed.body, spans, limit, limits.search_before)
+        cost = min(room, _WINDOW_COST * limits.search_window)
+        return self._reader.window(ref, parsed, start, limit, until=end, cost=cost)
+
+    def _matches(self, parsed: Parsed, folded: str) -> list[Match]:
+        found = []
+        for keyword, matcher in self._matchers.items():
+            shown = sink.metadata(keyword, 200)
+            match = matcher.match(shown, parsed.metadata, folded)
+            if match is not None:
+                found.append(match)
+            elif self._found.fuzzy:
+                title = matcher.fuzzy_spans(fold(parsed.metadata.title))
+                found.append(Match(shown, "title" if title else "body", "fuzzy"))
+        return found
+
+
+def _nothing(status: SourceStatus, language: str) -> list[str]:
+    scopes = ", ".join(status.searched) or "–"
+    out = [say("search.nothing", language, scopes=scopes)]
+    trouble = [f"{part.scope} {part.reason}" for part in status.incomplete]
+    trouble += [f"{gone.scope} {gone.reason}" for gone in status.unavailable]
+    if trouble:
+        out.append(say("search.could_not_look", language, items=", ".join(trouble)))
+    return out

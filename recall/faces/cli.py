@@ -1,0 +1,170 @@
+"""The command line as a function: `run(argv)` returns the exit code.
+
+0 ok, 1 the work failed, 2 wrong use. Results go to stdout, everything else to stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from recall import app
+from recall.core.sink import json_text, terminal
+from recall.disk import config, places
+from recall.errors import InvalidCursor, RecallError, RequestError, SettingsError
+from recall.settings import LANGUAGES, Arguments
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+_WRONG_USE = (RequestError, InvalidCursor, SettingsError)
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """The options that every command takes."""
+
+    roots: tuple[str, ...] = ()
+    json: bool = False
+    language: str | None = None
+    agent: str | None = None
+    cache_dir: str | None = None
+    state_dir: str | None = None
+
+    def load(self, more_roots: Sequence[str] = ()) -> config.Loaded:
+        """Return the settings and where each of them comes from."""
+        arguments = Arguments(
+            roots=(*self.roots, *more_roots),
+            language=self.language,
+            agent=self.agent,
+            cache_dir=self.cache_dir,
+            state_dir=self.state_dir,
+        )
+        return config.load(Path.cwd(), env=os.environ, arguments=arguments, home=_home())
+
+    def open(self, more_roots: Sequence[str] = ()) -> app.Recall:
+        """Return the corpus that the options and settings name."""
+        return app.from_settings(self.load(more_roots).settings, os.environ, _home())
+
+
+def _home() -> Path:
+    return places.home_folder(os.environ)
+
+
+def common_options(command: _F) -> _F:
+    """Add the common options; the command receives them as one `Common`."""
+
+    def gathered(**given: Any) -> Any:
+        common = Common(
+            roots=given.pop("root"),
+            json=given.pop("as_json"),
+            language=given.pop("language"),
+            agent=given.pop("agent"),
+            cache_dir=given.pop("cache_dir"),
+            state_dir=given.pop("state_dir"),
+        )
+        return command(common, **given)
+
+    gathered.__name__, gathered.__doc__ = command.__name__, command.__doc__
+    gathered.__dict__.update(command.__dict__)
+    options = (
+        click.option(
+            "--root",
+            multiple=True,
+            metavar="[SCOPE=]DIR",
+            help="Read this folder of memories, and no configured one; repeatable. SCOPE is "
+            "project (the default), user or team.",
+        ),
+        click.option(
+            "--json", "as_json", is_flag=True, help="Print one JSON document on standard output."
+        ),
+        click.option(
+            "--language",
+            type=click.Choice(LANGUAGES),
+            help="Language of the text that the model sees.",
+        ),
+        click.option("--agent", metavar="NAME", help="Also show memories of this agent."),
+        click.option("--cache-dir", metavar="DIR", help="Where rebuildable files are kept."),
+        click.option("--state-dir", metavar="DIR", help="Where keys are kept."),
+    )
+    wrapped: Any = gathered
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[no-any-return]
+
+
+def emit(document: Any) -> None:
+    """Print one JSON document; nothing in it can act on a terminal or close a wrapper."""
+    click.echo(json_text(document, indent=2))
+
+
+def say(text: str = "") -> None:
+    """Print text for people: what memories hold is made harmless for the terminal."""
+    click.echo(terminal(text))
+
+
+def warn(text: str) -> None:
+    click.echo(terminal(text), err=True)
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=True,
+)
+@click.version_option(package_name="recall-memory", prog_name="recall")
+def cli() -> None:
+    """Structured on-demand recall for an agent's managed memory.
+
+    Memories are markdown files. `recall tree DIR` works on any folder of them, without any
+    configuration; `recall init` sets up a user's or a project's own.
+    """
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command; returns the exit code and never raises."""
+    _register()
+    logging.basicConfig(stream=sys.stderr, format="recall: %(message)s", level=logging.WARNING)
+    as_json = "--json" in argv or next(iter(argv), "") == "call"
+    try:
+        result = cli.main(list(argv), prog_name="recall", standalone_mode=False)
+    except RecallError as error:
+        _report(error, as_json)
+        return EXIT_USAGE if isinstance(error, _WRONG_USE) else EXIT_FAILED
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return EXIT_USAGE
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return EXIT_USAGE
+    except (click.Abort, KeyboardInterrupt):
+        warn("Interrupted.")
+        return 130
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def _report(error: RecallError, as_json: bool) -> None:
+    if as_json:
+        emit({"error": error.details()})
+        return
+    warn(f"recall: {error.message}")
+    if error.fix:
+        warn(f"        {error.fix}")
+
+
+def _register() -> None:
+    from recall.faces import reading, setup
+
+    for command in (*setup.COMMANDS, *reading.COMMANDS):
+        cli.add_command(command)

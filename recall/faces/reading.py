@@ -1,0 +1,190 @@
+"""The commands that read: tree, search, fetch, explore, call."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from recall.errors import RequestError
+from recall.faces import show
+from recall.faces.cli import (
+    EXIT_FAILED,
+    EXIT_OK,
+    EXIT_USAGE,
+    Common,
+    common_options,
+    emit,
+    say,
+    warn,
+)
+from recall.model import SCOPES
+
+_STDIN_MAX = 1_000_000
+
+
+@click.command()
+@click.argument("folders", nargs=-1, metavar="[DIR]...")
+@common_options
+def tree(common: Common, folders: tuple[str, ...]) -> int:
+    """Print the complete tree, as the model receives it.
+
+    DIR is a folder of memories, as with --root; without any, the configured ones are read.
+    """
+    with common.open(folders) as recall:
+        snapshot = recall.snapshot()
+        router = recall.router()
+    status = snapshot.status.to_dict()
+    if common.json:
+        emit(
+            {
+                "revision": router.revision,
+                "text": router.text,
+                "characters": len(router.text),
+                "estimatedTokens": router.tokens,
+                "total": router.total,
+                "shown": router.shown,
+                "omitted": router.omitted,
+                "sourceStatus": status,
+            }
+        )
+    else:
+        say(router.text)
+        _tell(status)
+    return _code(status)
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="WORD...")
+@click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="Repeatable.")
+@click.option("--category", "categories", multiple=True, metavar="NAME", help="Repeatable.")
+@click.option("--limit", type=int, help="Results, 1 to 5 (the default).")
+@common_options
+def search(
+    common: Common,
+    words: tuple[str, ...],
+    scopes: tuple[str, ...],
+    categories: tuple[str, ...],
+    limit: int | None,
+) -> int:
+    """Search every field and the whole body of every memory.
+
+    All WORDs together are one keyword: a word, a phrase or a short question. Separate several
+    keywords by commas: recall search deploy staging, rollback
+    """
+    keywords = [part.strip() for part in " ".join(words).split(",") if part.strip()]
+    parameters: dict[str, Any] = {"mode": "search", "keywords": keywords}
+    if scopes:
+        parameters["scopes"] = list(scopes)
+    if categories:
+        parameters["categories"] = list(categories)
+    if limit is not None:
+        parameters["limit"] = limit
+    return _ask(common, parameters, show.searched, "recall fetch")
+
+
+@click.command()
+@click.argument("refs", nargs=-1, required=True, metavar="REF...")
+@click.option("--cursor", help="Continue where an earlier window ended; with one REF.")
+@common_options
+def fetch(common: Common, refs: tuple[str, ...], cursor: str | None) -> int:
+    """Read a window of each memory, by ref as the tree shows it."""
+    parameters: dict[str, Any] = {"mode": "fetch", "refs": list(refs)}
+    if cursor is not None:
+        parameters["cursor"] = cursor
+    code = _ask(common, parameters, show.fetched, "recall fetch")
+    return code
+
+
+@click.command()
+@click.argument("categories", nargs=-1, metavar="[CATEGORY]...")
+@click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="Repeatable.")
+@click.option("--limit", type=int, help="Memories per category, 1 to 20 (the default).")
+@click.option("--cursor", help="Continue a category where a page ended; with one CATEGORY.")
+@common_options
+def explore(
+    common: Common,
+    categories: tuple[str, ...],
+    scopes: tuple[str, ...],
+    limit: int | None,
+    cursor: str | None,
+) -> int:
+    """List the categories, or the memories of up to three of them."""
+    if cursor is not None and len(categories) != 1:
+        raise click.UsageError("--cursor continues one CATEGORY: name exactly one.")
+    branches: list[dict[str, str]] = [{"category": category} for category in categories]
+    if cursor is not None:
+        branches[0]["cursor"] = cursor
+    parameters: dict[str, Any] = {"mode": "explore"}
+    if branches:
+        parameters["branches"] = branches
+    if scopes:
+        parameters["scopes"] = list(scopes)
+    if limit is not None:
+        parameters["limitPerBranch"] = limit
+    return _ask(common, parameters, show.explored, "recall explore")
+
+
+@click.command()
+@click.argument("parameters", metavar="JSON")
+@common_options
+def call(common: Common, parameters: str) -> int:
+    """Call the tool itself: takes search_memory's parameters, prints its result.
+
+    JSON is an object, or - to read it from standard input.
+    """
+    text = sys.stdin.read(_STDIN_MAX) if parameters == "-" else parameters
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise RequestError(
+            f"The parameters are not JSON: {error}.",
+            fix='Send for example {"mode": "search", "keywords": ["deploy"]}',
+        ) from error
+    if not isinstance(given, dict):
+        raise RequestError("The parameters must be one JSON object.")
+    with common.open() as recall:
+        answer = recall.search_memory(**given)
+    emit(answer)
+    return _code(answer.get("sourceStatus"))
+
+
+def _ask(common: Common, parameters: dict[str, Any], lines: Any, command: str) -> int:
+    with common.open() as recall:
+        answer = recall.search_memory(**parameters)
+    code = _code(answer.get("sourceStatus"))
+    if answer.get("missingRefs") and not answer["results"]:
+        code = EXIT_FAILED
+    if common.json:
+        emit(answer)
+        return code
+    for line in lines(answer, command + _repeat(common)):
+        say(line)
+    _tell(answer["sourceStatus"])
+    return code
+
+
+def _repeat(common: Common) -> str:
+    """Return the options that a follow-up command needs to reach the same memories."""
+    return "".join(f" --root {shlex.quote(root)}" for root in common.roots)
+
+
+def _tell(status: Mapping[str, Any]) -> None:
+    lines: Sequence[str] = show.status_lines(status)
+    for line in lines:
+        warn(line)
+
+
+def _code(status: Mapping[str, Any] | None) -> int:
+    """Nothing to look at at all is a failure; a part that is missing is told, and is none."""
+    if status and not status["searchedScopes"] and status["incompleteScopes"]:
+        return EXIT_FAILED
+    return EXIT_OK
+
+
+COMMANDS = (tree, search, fetch, explore, call)
+__all__ = ["COMMANDS", "EXIT_USAGE"]

@@ -1,0 +1,111 @@
+"""Results of search_memory as text for people."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_MARGIN = "    "
+
+
+def status_lines(status: Mapping[str, Any]) -> list[str]:
+    """Return what a person must know of the source: only what is not as it should be."""
+    out = [
+        f"! scope {one['scope']} is unavailable: {one['reason']}"
+        for one in status["unavailableScopes"]
+    ]
+    for one in status["incompleteScopes"]:
+        found = one.get("discovered")
+        known = f", {found} known" if found is not None else ""
+        out.append(
+            f"! scope {one['scope']} is incomplete: {one['reason']} "
+            f"({one['returned']} read{known})"
+        )
+    if status["freshness"]["state"] == "stale":
+        seconds = status["freshness"].get("ageMs", 0) / 1000
+        out.append(f"! another process is refreshing; this is {seconds:.1f} s old")
+    if status.get("skippedTotal"):
+        out.append(f"! {status['skippedTotal']} files skipped; recall doctor names them")
+    return out
+
+
+def fetched(answer: Mapping[str, Any], hint: str) -> list[str]:
+    """Return the lines of a fetch; `hint` is the command that a continuation repeats."""
+    out: list[str] = []
+    for result in answer["results"]:
+        out.append(_headline(result))
+        out += _window(result, hint)
+        out.append("")
+    return out + _warnings(answer)
+
+
+def searched(answer: Mapping[str, Any], hint: str) -> list[str]:
+    """Return the lines of a search."""
+    out: list[str] = []
+    for number, result in enumerate(answer["results"], 1):
+        out.append(f"{number}. {result['title']}")
+        out.append(f"   {_headline(result)}")
+        for match in result["matches"]:
+            source = match["source"].replace("_", " ")
+            out.append(f"   {match['kind']} in {source}: {match['keyword']}")
+        out += _window(result, hint)
+        out.append("")
+    return out + _warnings(answer)
+
+
+def explored(answer: Mapping[str, Any], hint: str) -> list[str]:
+    """Return the lines of an exploration."""
+    out: list[str] = []
+    for node in answer.get("router", ()):
+        out.append(f"{node['category']} ({node['total']})")
+        if node["keywords"]:
+            more = f", … {node['hiddenKeywordCount']} more" if node["hiddenKeywordCount"] else ""
+            out += _wrapped("keywords: " + ", ".join(node["keywords"]) + more)
+    for branch in answer["branches"]:
+        out.append(f"{branch['category']} ({branch['total']})")
+        for leaf in branch["leaves"]:
+            out.append(f"  [{leaf['ref']}] {leaf.get('title', '')}")
+            if leaf.get("description"):
+                out += _wrapped(leaf["description"])
+            if leaf.get("keywords"):
+                out += _wrapped("keywords: " + ", ".join(leaf["keywords"]))
+        if "nextCursor" in branch:
+            name = shlex.quote(branch["category"])
+            out.append(f"  more: {hint} {name} --cursor {branch['nextCursor']}")
+        out.append("")
+    return out + _warnings(answer)
+
+
+def _headline(result: Mapping[str, Any]) -> str:
+    place = ""
+    if "range" in result:
+        run = result["range"]
+        place = f"  characters {run['start']:,}–{run['end']:,} of {run['total']:,}"
+    return f"[{result['ref']}]{place}  {result['version']}"
+
+
+def _window(result: Mapping[str, Any], hint: str) -> list[str]:
+    out: list[str] = []
+    if result.get("alreadyAvailable"):
+        out.append(_MARGIN + "(already handed over)")
+    if "readLimitMessage" in result:
+        out.append(_MARGIN + result["readLimitMessage"])
+    for line in result.get("content", "").splitlines():
+        out.append(f"{_MARGIN}│ {line}")
+    ref = shlex.quote(result["ref"])
+    for name, label in (("previousCursor", "before"), ("nextCursor", "more")):
+        if name in result:
+            out.append(f"{_MARGIN}{label}: {hint} {ref} --cursor {result[name]}")
+    return out
+
+
+def _warnings(answer: Mapping[str, Any]) -> list[str]:
+    return [f"! {warning}" for warning in answer.get("warnings", ())]
+
+
+def _wrapped(text: str) -> Iterable[str]:
+    width = max(40, min(100, shutil.get_terminal_size().columns) - len(_MARGIN))
+    return textwrap.wrap(text, width, initial_indent=_MARGIN, subsequent_indent=_MARGIN)
