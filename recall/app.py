@@ -39,9 +39,9 @@ class Recall:
         """Return the corpus as it is on disk now: memories by ref, tree, source status."""
         return self.store.refresh()
 
-    def router(self) -> Router:
+    def router(self, snapshot: Snapshot | None = None) -> Router:
         """Return the complete tree as the model receives it, with its revision."""
-        snapshot = self.snapshot()
+        snapshot = snapshot or self.snapshot()
         return render_router(
             snapshot.tree,
             snapshot.status,

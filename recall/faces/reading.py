@@ -37,7 +37,7 @@ def tree(common: Common, folders: tuple[str, ...]) -> int:
     """
     with common.open(folders) as recall:
         snapshot = recall.snapshot()
-        router = recall.router()
+        router = recall.router(snapshot)
     status = snapshot.status.to_dict()
     if common.json:
         emit(

@@ -1,2 +1,271 @@
-"""Placeholder."""
-COMMANDS: tuple = ()
+"""The commands around reading: init, status, doctor."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from recall import app
+from recall.disk import adopt, initfile, places
+from recall.disk.catalog import FileFaults
+from recall.disk.config import Loaded
+from recall.errors import SettingsError
+from recall.faces import show
+from recall.faces.cli import EXIT_FAILED, EXIT_OK, Common, common_options, emit, say, warn
+from recall.model import SCOPES, Skipped
+from recall.settings import Settings
+
+_HOSTS = (*adopt.HOSTS, "auto")
+
+
+@click.command()
+@click.option(
+    "--host",
+    type=click.Choice(_HOSTS),
+    help="Adopt the memory folders that this coding agent keeps; auto looks for all of them.",
+)
+@click.option("--project", "for_project", is_flag=True, help="Write the project's file instead.")
+@click.option("--trust", is_flag=True, help="Trust this project: its team memories are read.")
+@click.option("--force", is_flag=True, help="Start from the commented defaults again.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written, write nothing.")
+@common_options
+def init(
+    common: Common, host: str | None, for_project: bool, trust: bool, force: bool, dry_run: bool
+) -> int:
+    """Write a commented settings file, adopting existing memory folders.
+
+    Without options, your own file is written. Folders named by --root, and those of a --host, are
+    listed in it for the project that you are in; nothing in them is moved or changed.
+    """
+    if for_project and (host or trust or common.roots):
+        raise click.UsageError(
+            "A project's file can't name folders or trust itself: leave --project out."
+        )
+    cwd, home = Path.cwd(), places.home_folder(os.environ)
+    project = places.find_project(cwd, home)
+    found = adopt.find_host_roots(host, project.folder, home, env=os.environ)
+    for root in common.roots:
+        scope, _, folder = root.rpartition("=")
+        if scope in SCOPES:
+            found.append(adopt.plain_folder(folder, cwd, home, scope))
+        else:
+            found.append(adopt.plain_folder(root, cwd, home))
+    plan = initfile.plan_init(
+        cwd,
+        env=os.environ,
+        home=home,
+        adopted=found,
+        trust=trust,
+        for_project=for_project,
+        overwrite=force,
+    )
+    changed = plan.changed if dry_run else initfile.apply(plan)
+    if common.json:
+        emit(_plan_document(plan, changed, dry_run))
+        return EXIT_OK
+    if host and not found:
+        warn(f"No memory folder of {host} exists for this project or user.")
+    for line in _plan_lines(plan, changed, dry_run):
+        say(line)
+    return EXIT_OK
+
+
+def _plan_document(plan: initfile.InitPlan, changed: bool, dry_run: bool) -> dict[str, Any]:
+    return {
+        "file": str(plan.path),
+        "changed": changed,
+        "written": changed and not dry_run,
+        "diff": plan.diff,
+        "created": [str(folder) for folder in plan.folders],
+        "adopted": [
+            {
+                "scope": one.scope,
+                "path": str(one.path),
+                "host": one.host,
+                "files": one.files,
+                "listed": one.adopt,
+                "note": one.note,
+            }
+            for one in plan.adopted
+        ],
+    }
+
+
+def _plan_lines(plan: initfile.InitPlan, changed: bool, dry_run: bool) -> Iterator[str]:
+    for one in plan.adopted:
+        verb = "adopted" if one.adopt else "found, not adopted"
+        note = f" ({one.note})" if one.note else ""
+        yield f"{verb}: {one.path} as {one.scope}, {one.files} memories{note}"
+    if not changed:
+        yield f"{plan.path} already says all of this; nothing was written."
+        return
+    yield plan.diff.rstrip("\n")
+    verb = "would be" if dry_run else "was"
+    if plan.diff:
+        yield f"{plan.path} {verb} written."
+    for folder in plan.folders:
+        yield f"{folder} {verb} created."
+
+
+@click.command()
+@common_options
+def status(common: Common) -> int:
+    """Show settings with their sources, roots, freshness and readiness."""
+    loaded = common.load()
+    with app.from_settings(loaded.settings, os.environ, places.home_folder(os.environ)) as recall:
+        snapshot = recall.snapshot()
+        source = snapshot.status.to_dict()
+        structured = sum(memory.structured for memory in snapshot.memories.values())
+        document = {
+            "settings": _settings(loaded),
+            "notes": list(loaded.notes),
+            "roots": [
+                {"scope": root.scope, "path": root.path, "origin": root.origin}
+                for root in loaded.settings.roots
+            ],
+            "mode": loaded.settings.mode,
+            "memories": len(snapshot.memories),
+            "structured": structured,
+            "legacy": len(snapshot.memories) - structured,
+            "ready": bool(snapshot.memories) and structured == len(snapshot.memories),
+            "revision": snapshot.revision,
+            "sourceStatus": source,
+            "cache": recall.store.folder,
+            "state": str(recall.state_dir),
+        }
+    if common.json:
+        emit(document)
+    else:
+        for line in _status_lines(document):
+            say(line)
+    return EXIT_FAILED if source["incompleteScopes"] and not source["searchedScopes"] else EXIT_OK
+
+
+def _settings(loaded: Loaded) -> dict[str, dict[str, Any]]:
+    return {
+        name: {"value": _value(loaded.settings, name), "source": source}
+        for name, source in loaded.sources.items()
+    }
+
+
+def _value(settings: Settings, name: str) -> Any:
+    """Return what a dotted key came to in the end."""
+    group, _, rest = name.partition(".")
+    if group == "roots":
+        return [root.path for root in settings.roots if root.scope == rest]
+    if group == "scopes":
+        gone = {one.scope for one in settings.unavailable if one.reason == "disabled"}
+        return rest not in gone
+    if group == "trust":
+        return settings.trusted
+    value = getattr(settings, group, None)
+    return getattr(value, rest, None) if rest else value
+
+
+def _status_lines(document: dict[str, Any]) -> Iterator[str]:
+    yield (
+        f"{document['memories']} memories: {document['structured']} structured, "
+        f"{document['legacy']} legacy. Mode {document['mode']}. "
+        f"Revision {document['revision'][:12]}."
+    )
+    yield from show.status_lines(document["sourceStatus"])
+    yield ""
+    if not document["roots"]:
+        yield "No memory folder is configured: name one with --root, or run recall init."
+    for root in document["roots"]:
+        yield f"root     {root['scope']:<8} {root['path']}  ({root['origin']})"
+    yield f"cache    {document['cache']}  (can be deleted at any time)"
+    yield f"state    {document['state']}"
+    yield ""
+    for name, setting in document["settings"].items():
+        if setting["source"] != "default":
+            yield f"{name} = {json.dumps(setting['value'])}  ({setting['source']})"
+    unset = [n for n, setting in document["settings"].items() if setting["source"] == "default"]
+    yield f"default: {', '.join(unset)}"
+    for note in document["notes"]:
+        yield f"! {note}"
+
+
+@click.command()
+@click.argument("folders", nargs=-1, metavar="[DIR]...")
+@common_options
+def doctor(common: Common, folders: tuple[str, ...]) -> int:
+    """Name every fault: file, line, field, what it is and what to do.
+
+    Nothing is changed. Memories with faults are served all the same, as far as they can be read.
+    """
+    try:
+        recall = common.open(folders)
+    except SettingsError as error:
+        if not common.json:
+            say(f"settings: {error.file or ''} {error.key or ''}".rstrip())
+        raise
+    with recall:
+        snapshot = recall.snapshot()
+        files = [_file(snapshot.roots, one) for one in recall.faults()]
+        skipped = [
+            {"path": one.path, "scope": one.scope, "why": one.why}
+            for one in snapshot.status.skipped
+            if not _is_state(one, files)
+        ]
+        source = snapshot.status.to_dict()
+    document = {
+        "memories": len(snapshot.memories),
+        "files": files,
+        "skipped": skipped,
+        "skippedTotal": snapshot.status.skipped_total,
+        "sourceStatus": source,
+    }
+    if common.json:
+        emit(document)
+    else:
+        for line in _doctor_lines(document):
+            say(line)
+    return EXIT_FAILED if source["incompleteScopes"] and not source["searchedScopes"] else EXIT_OK
+
+
+def _file(roots: tuple[str, ...], one: FileFaults) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "file": os.path.join(roots[one.root], one.path),
+        "faults": [fault.to_dict() for fault in one.faults],
+        "missing": list(one.missing),
+    }
+    if one.state:
+        out["skipped"] = one.state
+    return out
+
+
+def _is_state(skipped: Skipped, files: list[dict[str, Any]]) -> bool:
+    return any(one.get("skipped") == skipped.why for one in files) and ":" in skipped.path
+
+
+def _doctor_lines(document: dict[str, Any]) -> Iterator[str]:
+    kinds: Counter[str] = Counter()
+    for one in document["files"]:
+        if "skipped" in one:
+            yield f"{one['file']}: not a memory: {one['skipped']}"
+        for fault in one["faults"]:
+            kinds[fault["kind"]] += 1
+            line = f":{fault['line']}" if "line" in fault else ""
+            named = f" {fault['field']}:" if "field" in fault else ""
+            yield f"{one['file']}{line}:{named} {fault['message']}"
+            yield f"    {fault['fix']}"
+    for skipped in document["skipped"]:
+        yield f"{skipped['path']}: skipped: {skipped['why']}"
+    yield from show.status_lines(document["sourceStatus"])
+    legacy = sum(1 for one in document["files"] if one["missing"])
+    yield (
+        f"{document['memories']} memories, {legacy} without complete metadata of their own, "
+        f"{sum(kinds.values())} faults."
+    )
+    for kind, count in kinds.most_common():
+        yield f"  {count:5} {kind}"
+
+
+COMMANDS = (init, status, doctor)
