@@ -59,7 +59,7 @@ class WindowReader:
         """
         total = len(parsed.body)
         covered = self._talk.residency.covered(ref, parsed.version)
-        gap = covered.first_gap(start, total)
+        gap = covered.first_gap(start, total) if total else (0, 0)
         stop = total if until is None else min(until, total)
         if self._talk.residency.is_whole(ref, parsed.version):
             return Piece({"alreadyAvailable": True, "range": _range(0, total, total)})

@@ -49,7 +49,10 @@ def search(
     talk: Conversation,
     reranker: Reranker | None = None,
 ) -> dict[str, Any]:
-    """Return the answer to one search of `snapshot`. Raises RequestError if no keyword can be searched."""
+    """Return the answer to one search of `snapshot`.
+
+    Raises RequestError if no keyword holds anything that can be searched for.
+    """
     questions = {keyword: ask(keyword) for keyword in request.keywords}
     usable = {keyword: one for keyword, one in questions.items() if not one.empty}
     if not usable:

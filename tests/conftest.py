@@ -1,0 +1,54 @@
+"""What every test stands on: memories written to a folder, and recall opened over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recall.app import Recall, open_recall
+
+Opener = Callable[..., Recall]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """An empty folder of memories."""
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def opened(tmp_path: Path, root: Path) -> Iterator[Opener]:
+    """Open recall over `root`, or over the given roots, with a cache and state of the test's."""
+    made: list[Recall] = []
+
+    def opener(**more: Any) -> Recall:
+        given = {
+            "roots": [root],
+            "cwd": tmp_path,
+            "cache_dir": tmp_path / "cache",
+            "state_dir": tmp_path / "state",
+            "env": {},
+            "home": tmp_path,
+        }
+        recall = open_recall(**(given | more))
+        made.append(recall)
+        return recall
+
+    yield opener
+    for recall in made:
+        recall.close()
+
+
+def write(folder: Path, path: str, body: str, /, **head: Any) -> Path:
+    """Write a memory with a plain head; values are written as YAML would take them bare."""
+    file = folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = [f"{key}: {value}" for key, value in head.items()]
+    fence = ["---", *lines, "---", ""] if lines else []
+    file.write_text("\n".join(fence) + body, encoding="utf-8", newline="")
+    return file
