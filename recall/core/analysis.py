@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -20,9 +21,16 @@ _UNSPACED = (
 RUN = re.compile(f"[{_UNSPACED}]+")
 """A run of a script that does not put spaces between words (CJK and South-East Asia)."""
 
-_CAMEL = re.compile(r"\b(?:[A-Za-z0-9]*[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2})[A-Za-z0-9]*")
+# These patterns begin with what is rare in text, so that most of it is skipped quickly; what
+# must stand before is checked by looking back.
+_HUMP_START = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?<=[A-Z]{2})(?=[a-z]{2}))")
+_WORD_REST = re.compile(r"[A-Za-z0-9]*")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_SYMBOLIC = re.compile(r"(?<![\w+#])[A-Za-z](?:\+\+|#)(?![\w+#])|(?<![\w.])\.[A-Za-z][\w-]*")
+_LANGUAGE = re.compile(
+    r"(?:\+\+(?<=[A-Za-z]\+\+)(?<![\w+#][A-Za-z]\+\+)|#(?<=[A-Za-z]#)(?<![\w+#][A-Za-z]#))(?![\w+#])"
+)
+_DOTTED = re.compile(r"\.(?<![\w.]\.)[A-Za-z][\w-]*")
+_MAX_WORD = 64
 
 
 def normalize(text: str) -> str:
@@ -53,9 +61,8 @@ def grams(text: str) -> str:
 
 def symbols(text: str) -> list[str]:
     """Return the identifiers whose punctuation is part of them: `c++`, `c#`, `.env`."""
-    if "++" not in text and "#" not in text and "." not in text:
-        return []
-    return [found.lower() for found in _SYMBOLIC.findall(text)]
+    found = [text[hit.start() - 1 : hit.end()].lower() for hit in _LANGUAGE.finditer(text)]
+    return found + [hit.lower() for hit in _DOTTED.findall(text)]
 
 
 def humps(word: str) -> list[str]:
@@ -67,6 +74,21 @@ def humps(word: str) -> list[str]:
 def identifier_terms(text: str) -> str:
     """Return what the identifier field holds: symbols whole, camelCase words in parts."""
     out = symbols(text)
-    for word in _CAMEL.findall(text):
+    for word in _camel_words(text):
         out.extend(humps(word))
     return " ".join(out)
+
+
+def _camel_words(text: str) -> Iterator[str]:
+    """Yield the words with an inner capital, in order, each occurrence once."""
+    done = -1
+    for hit in _HUMP_START.finditer(text):
+        start = hit.start()
+        if start < done:
+            continue
+        low = max(0, start - _MAX_WORD)
+        while start > low and text[start - 1].isascii() and text[start - 1].isalnum():
+            start -= 1
+        rest = _WORD_REST.match(text, hit.start())
+        done = rest.end() if rest else hit.end()
+        yield text[start : min(done, start + 2 * _MAX_WORD)]

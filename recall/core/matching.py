@@ -1,35 +1,46 @@
 """Why a memory was found, and where in its body: a question against one memory's own text.
 
 The text index says which memories match; this says how, on the text as it stands now. Every
-position is an offset into the original text: folding here never changes a length.
+position is an offset into the original text: folding never changes a length. Terms are looked
+for with `str.find`, one after the other: compiling a pattern for each question costs more.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
 from recall.core.analysis import RUN
-from recall.core.question import Question, runs
+from recall.core.question import Question
 from recall.model import Match, Metadata
 
 KINDS = ("exact", "contains", "stem", "fuzzy")
-_MAX_SPANS = 5_000
-"""Hits looked at in one body; a window is placed among the first ones of a huge one."""
+_MAX_SPANS = 2_000
+"""Hits of one term that are looked at in one text; a window is placed among the first ones."""
 _MAX_FUZZY_TEXT = 200_000
 _FUZZY_LENGTH = 5
 
-_WORDCHAR = f"[^\\W_{RUN.pattern[1:-2]}]"
-_BEFORE = f"(?<!{_WORDCHAR})"
-_AFTER = f"(?!{_WORDCHAR})"
-_WORD = re.compile(f"{_WORDCHAR}+")
+_WORD = re.compile(
+    "[0-9A-Za-z\u00aa\u00b5\u00ba\u00c0-\u02ff\u0370-\u0482\u048a-\u0dff\u0f00-\u0fff\u10a0-\u177f"
+    "\u1800-\u1fff\u2c00-\u2dff\ua4d0-\uabff\ufb00-\ufdff\ufe70-\ufefc]+"
+)
+"""Letters and digits of the scripts that put spaces between words."""
+_BLANKS = re.compile(r"\s+")
 
 Span = tuple[int, int, int]
-"""Start, end, and the number of the term that was hit."""
+"""Start, end, and the number of the term that was hit; -1 for the whole question."""
+
+
+class _Term(NamedTuple):
+    number: int
+    text: str
+    stem: str = ""
+    begin: str = ""
+    """How every inflection of the word begins, as far as the word and its stem tell."""
 
 
 class _Found(NamedTuple):
@@ -45,9 +56,13 @@ def fold(text: str) -> str:
     if lower.isascii():
         return lower
     if len(lower) != len(text):  # İ becomes two characters
-        lower = "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
-    table = {ord(c): _plain(c) for c in set(lower) if not c.isascii()}
-    return lower.translate(table)
+        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    changed = {c: _plain(c) for c in set(lower) if not c.isascii() and _plain(c) != c}
+    if len(changed) > 8:
+        return lower.translate({ord(c): plain for c, plain in changed.items()})
+    for character, plain in changed.items():  # ten times as fast as translate, for a few
+        lower = lower.replace(character, plain)
+    return lower
 
 
 @cache
@@ -60,26 +75,40 @@ def _plain(character: str) -> str:
     return composed if len(composed) == 1 else character
 
 
+def squeezed(text: str) -> str:
+    """Return the text folded, every run of blanks as one space: for comparing whole values."""
+    return " ".join(fold(text).split())
+
+
 class Matcher:
-    """One question, ready to be looked for in texts."""
+    """One question, ready to be looked for in folded texts."""
 
     def __init__(self, question: Question, stem: Callable[[str], str], first_term: int = 0) -> None:
         """`stem` gives a word's stem; term numbers in spans start at `first_term`."""
-        self._question = question
+        self.dated = bool(question.dates)
         self._stem = stem
-        self.text = " ".join(fold(question.text).split())
-        self._words = [fold(word) for word in question.words]
-        self._stems = {stem(word): i for i, word in enumerate(self._words)}
-        self._marks = [fold(mark) for mark in question.symbols]
-        self._runs = [fold(run) for run in runs(question) if len(run) > 1]
-        self._grams = [fold(gram) for gram in question.grams]
-        self.terms: list[str] = list(dict.fromkeys([*self._words, *self._marks, *self._grams]))
-        self._number = {term: first_term + i for i, term in enumerate(self.terms)}
-        self._verbatim = _alternatives(
-            [*map(_bounded, self._words), *map(_symbol, self._marks), *map(re.escape, self._grams)]
+        self.text = squeezed(question.text)
+        self.terms = list(
+            dict.fromkeys(
+                [
+                    *map(fold, question.words),
+                    *map(fold, question.symbols),
+                    *map(fold, question.grams),
+                ]
+            )
         )
-        self._inflected = _alternatives([_stemmed(s) for s in self._stems if len(s) >= 3])
-        self._phrase = _phrase(self.text)
+        number = {term: first_term + i for i, term in enumerate(self.terms)}
+        self._words = [self._word(number[w], w) for w in map(fold, question.words)]
+        self._marks = [_Term(number[m], m) for m in map(fold, question.symbols)]
+        self._grams = [_Term(number[g], g) for g in map(fold, question.grams)]
+        self._phrase = self.text.split() if any(map(str.isalnum, self.text)) else []
+
+    def _word(self, number: int, word: str) -> _Term:
+        stem = self._stem(word)
+        begin = _common_start(word, stem)
+        if begin == stem:
+            begin = begin.removesuffix("i")  # the stemmer writes a final y as i
+        return _Term(number, word, stem, begin if len(begin) >= 2 else word)
 
     def match(self, keyword: str, metadata: Metadata, folded_body: str) -> Match | None:
         """Return the best reason for this memory, None where no field holds any of its terms.
@@ -99,49 +128,41 @@ class Matcher:
                 best, found = score, Match(keyword, source, KINDS[how.kind])
         return found if best is not None else None
 
-    def _how(self, folded: str, *, whole: bool) -> _Found | None:
-        if whole and " ".join(folded.split()) == self.text:
-            return _Found(0, 1.0)
-        if self._phrase is not None and self._phrase.search(folded):
-            return _Found(1, 1.0)
-        verbatim = {number for _, _, number in islice(self._hits(folded), _MAX_SPANS)}
-        if len(verbatim) == len(self.terms) > 0:
-            return _Found(1, 1.0)
-        stems = {number for _, _, number in islice(self._inflections(folded), _MAX_SPANS)}
-        both = verbatim | stems
-        if not both:
-            return None
-        return _Found(1 if len(verbatim) == len(both) else 2, len(both) / len(self.terms))
+    def held(self, *folded_texts: str) -> set[int]:
+        """Return the numbers of the terms that any of the texts holds, in any inflection."""
+        return {n for text in folded_texts for n in self._numbers(text)[1]}
+
+    def weighed(self, rarity: Mapping[str, float]) -> dict[int, float]:
+        """Return each term's number with its weight; `rarity` is keyed by the question's terms."""
+        by_text = {fold(term): weight for term, weight in rarity.items()}
+        every = (*self._words, *self._marks, *self._grams)
+        return {term.number: by_text.get(term.text, 0.0) for term in every}
+
+    @property
+    def has_grams(self) -> bool:
+        """Whether the question is in a script whose words are not told apart by spaces."""
+        return len(self._grams) > len(self._words)
 
     def spans(self, folded: str) -> list[Span]:
-        """Return where the body holds the phrase, the words, or inflections of them, sorted."""
-        found = list(islice(self._hits(folded), _MAX_SPANS))
-        seen = {number for _, _, number in found}
-        if len(seen) < len(self.terms):
-            found += islice(self._inflections(folded), _MAX_SPANS)
+        """Return where the text holds the question, its words, or inflections of them, sorted."""
+        found = [(start, end, n) for start, end, n, _ in self._hits(folded)]
         if not found:
-            found = self._parts(folded)
-        if self._phrase is not None:
-            found += [(m.start(), m.end(), -1) for m in islice(self._phrase.finditer(folded), 50)]
-        return sorted(set(found))
+            found = list(self._inside(folded))
+        found += islice(self._phrases(folded), 50)
+        return sorted(found)
 
     def fuzzy_spans(self, folded: str) -> list[Span]:
-        """Return where the body holds a word one typo away from a long word of the question."""
+        """Return where the text holds a word one typo away from a long word of the question."""
         from rapidfuzz.distance import OSA
 
-        wanted = [word for word in self._words if len(word) >= _FUZZY_LENGTH]
+        wanted = [term for term in self._words if len(term.text) >= _FUZZY_LENGTH]
         near: dict[str, int | None] = {}
         spans: list[Span] = []
         for hit in _WORD.finditer(folded[:_MAX_FUZZY_TEXT]):
             word = hit.group()
             if word not in near:
                 near[word] = next(
-                    (
-                        self._number[w]
-                        for w in wanted
-                        if abs(len(w) - len(word)) <= 1
-                        and OSA.distance(w, word, score_cutoff=1) <= 1
-                    ),
+                    (t.number for t in wanted if OSA.distance(t.text, word, score_cutoff=1) <= 1),
                     None,
                 )
             number = near[word]
@@ -149,34 +170,101 @@ class Matcher:
                 spans.append((hit.start(), hit.end(), number))
         return spans
 
-    def _hits(self, folded: str) -> Iterator[Span]:
-        if self._verbatim is None:
-            return
-        for hit in self._verbatim.finditer(folded):
-            yield hit.start(), hit.end(), self._number[hit.group()]
+    def _how(self, folded: str, *, whole: bool) -> _Found | None:
+        if whole and " ".join(folded.split()) == self.text:
+            return _Found(0, 1.0)
+        if next(self._phrases(folded), None) is not None:
+            return _Found(1, 1.0)
+        verbatim, both = self._numbers(folded)
+        if not both:
+            return None
+        return _Found(1 if len(verbatim) == len(both) else 2, len(both) / len(self.terms))
 
-    def _inflections(self, folded: str) -> Iterator[Span]:
-        if self._inflected is None:
-            return
-        known: dict[str, int | None] = {}
-        for hit in self._inflected.finditer(folded):
-            word = hit.group()
-            if word not in known:
-                i = self._stems.get(self._stem(word))
-                known[word] = None if i is None else self._number[self._words[i]]
-            number = known[word]
-            if number is not None:
-                yield hit.start(), hit.end(), number
+    def _numbers(self, folded: str) -> tuple[set[int], set[int]]:
+        """Return the terms found as written, and those found in any inflection."""
+        verbatim: set[int] = set()
+        both: set[int] = set()
+        for _, _, number, as_written in self._hits(folded):
+            both.add(number)
+            if as_written:
+                verbatim.add(number)
+        return verbatim, both
 
-    def _parts(self, folded: str) -> list[Span]:
-        """Return the words inside longer ones: `user` in getUserName."""
-        inside = _alternatives([re.escape(w) for w in self._words if len(w) > 2])
-        if inside is None:
-            return []
-        return [
-            (hit.start(), hit.end(), self._number[hit.group()])
-            for hit in islice(inside.finditer(folded), _MAX_SPANS)
-        ]
+    def _hits(self, folded: str) -> Iterator[tuple[int, int, int, bool]]:
+        """Yield start, end, term and whether it stands as written, term by term."""
+        for term in self._words:
+            for start in islice(_occurrences(folded, term.begin), _MAX_SPANS):
+                if _is_word_before(folded, start):
+                    continue
+                word = _WORD.match(folded, start)
+                if word is None:
+                    continue
+                if word.group() == term.text:
+                    yield start, word.end(), term.number, True
+                elif term.stem and self._stem(word.group()) == term.stem:
+                    yield start, word.end(), term.number, False
+        for term in self._marks:
+            for start in islice(_occurrences(folded, term.text), _MAX_SPANS):
+                if _stands_alone(folded, start, start + len(term.text)):
+                    yield start, start + len(term.text), term.number, True
+        for term in self._grams:
+            for start in islice(_occurrences(folded, term.text), _MAX_SPANS):
+                yield start, start + len(term.text), term.number, True
+
+    def _inside(self, folded: str) -> Iterator[Span]:
+        """Yield the words where they stand inside longer ones: `user` in getUserName."""
+        for term in self._words:
+            if len(term.text) > 2:
+                for start in islice(_occurrences(folded, term.text), _MAX_SPANS):
+                    yield start, start + len(term.text), term.number
+
+    def _phrases(self, folded: str) -> Iterator[Span]:
+        """Yield where the whole question stands, whatever blanks are between its words."""
+        if not self._phrase:
+            return
+        first, *others = self._phrase
+        for start in islice(_occurrences(folded, first), _MAX_SPANS):
+            if first[0].isalnum() and _is_word_before(folded, start) and _is_word(first[0]):
+                continue
+            end = start + len(first)
+            for other in others:
+                blanks = _BLANKS.match(folded, end)
+                if blanks is None or not folded.startswith(other, blanks.end()):
+                    break
+                end = blanks.end() + len(other)
+            else:
+                if not (_is_word(folded[end - 1]) and end < len(folded) and _is_word(folded[end])):
+                    yield start, end, -1
+
+
+def _common_start(one: str, other: str) -> str:
+    same = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        same += 1
+    return one[:same]
+
+
+def _occurrences(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + len(part))
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() and RUN.match(character) is None
+
+
+def _is_word_before(text: str, at: int) -> bool:
+    return at > 0 and _is_word(text[at - 1])
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Tell whether no letter, digit, `+` or `#` touches the run: `c++` is not in `c+++`."""
+    around = (text[start - 1 : start] if start else "") + text[end : end + 1]
+    return not any(c in "+#_" or _is_word(c) for c in around)
 
 
 def _fields(metadata: Metadata, folded_body: str) -> Iterable[tuple[str, str]]:
@@ -187,34 +275,3 @@ def _fields(metadata: Metadata, folded_body: str) -> Iterable[tuple[str, str]]:
     for scenario in metadata.usage_scenarios:
         yield "usage_scenario", fold(scenario)
     yield "body", folded_body
-
-
-def _alternatives(patterns: Sequence[str]) -> re.Pattern[str] | None:
-    if not patterns:
-        return None
-    # Longest first: an alternation takes the first branch that fits.
-    return re.compile("|".join(sorted(dict.fromkeys(patterns), key=len, reverse=True)))
-
-
-def _bounded(word: str) -> str:
-    return f"{_BEFORE}{re.escape(word)}{_AFTER}"
-
-
-def _symbol(mark: str) -> str:
-    return rf"(?<![\w+#]){re.escape(mark)}(?![\w+#])"
-
-
-def _stemmed(stem: str) -> str:
-    """A word that begins as the stem does; the stemmer writes a final y as i."""
-    begin = re.escape(stem[:-1]) + "[iy]" if stem.endswith("i") else re.escape(stem)
-    return f"{_BEFORE}{begin}{_WORDCHAR}{{0,12}}{_AFTER}"
-
-
-def _phrase(text: str) -> re.Pattern[str] | None:
-    """The whole question as it would stand in a text, blanks of any kind between its words."""
-    if not any(c.isalnum() for c in text):
-        return None
-    inner = r"\s+".join(re.escape(word) for word in text.split())
-    before = _BEFORE if re.match(_WORDCHAR, text) else ""
-    after = _AFTER if re.match(_WORDCHAR, text[-1]) else ""
-    return re.compile(before + inner + after)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from recall.core.analysis import RUN, grams, humps, normalize, symbols, without_runs
+from recall.core.dates import question_dates
 
 _WORD = re.compile(r"[^\W_]+")
 _CASED = re.compile(r"[A-Za-z0-9]+")
@@ -40,10 +42,22 @@ class Question:
     grams: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    weak: bool = False
+    """Nothing but function words: only a memory that holds all of them is meant."""
 
     @property
     def empty(self) -> bool:
         return not (self.words or self.grams or self.symbols)
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Neighbouring words, but not two function words: as a phrase they say more."""
+        return tuple(
+            pair
+            for pair in dict.fromkeys(pairwise(self.phrase))
+            if not (pair[0] in STOP_WORDS and pair[1] in STOP_WORDS)
+        )
 
 
 def ask(keyword: str) -> Question:
@@ -54,10 +68,19 @@ def ask(keyword: str) -> Question:
     phrase = tuple(word.lower() for word in _WORD.findall(spaced))[:_MAX_WORDS]
     covered = {mark.strip(".+#") for mark in marks}
     plain = [word for word in dict.fromkeys(phrase) if word not in covered]
-    words = tuple(word for word in plain if word not in STOP_WORDS) or tuple(plain)
-    pairs = tuple(dict.fromkeys(grams(text).split()))[:_MAX_WORDS]
+    telling = tuple(word for word in plain if word not in STOP_WORDS)
+    pairs = _telling(tuple(dict.fromkeys(grams(text).split()))[:_MAX_WORDS])
     parts = [part for word in _CASED.findall(spaced) for part in humps(word)]
-    return Question(text, words, phrase, _telling(pairs), marks, tuple(dict.fromkeys(parts)))
+    return Question(
+        text=text,
+        words=telling or tuple(plain),
+        phrase=phrase,
+        grams=pairs,
+        symbols=marks,
+        parts=tuple(dict.fromkeys(parts)),
+        dates=question_dates(text),
+        weak=not (telling or pairs or marks),
+    )
 
 
 def _telling(pairs: tuple[str, ...]) -> tuple[str, ...]:

@@ -198,7 +198,7 @@ class Catalog:
         """Note that the text index holds `keys` and no longer holds `gone`."""
         with self._writing():
             self._db.executemany(
-                "UPDATE file SET indexed = 1 WHERE key = ?", [(key,) for key in keys]
+                "UPDATE file SET indexed = 1 WHERE key = ? AND indexed = 0", [(key,) for key in keys]
             )
             self._db.executemany("DELETE FROM retired WHERE key = ?", [(key,) for key in gone])
             self._set("index_generation", str(int(self.meta("index_generation")) + 1))

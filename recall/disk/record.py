@@ -96,9 +96,10 @@ class Reader:
             key=key,
             scope=self.scope,
             category=category,
-            title=_clean(meta.title),
+            names=(_clean(meta.title), *keywords, _clean(path.rpartition("/")[2])),
             about=_clean(_about(parsed, path)),
             exact=(_clean(meta.title), *keywords),
+            dated=f"{meta.created} {meta.updated}",
             body=parsed.body,
         )
         return Recorded(Entry(row, meta.missing, parsed.faults), document)
@@ -124,11 +125,10 @@ def _about(parsed: Parsed, path: str) -> str:
     meta = parsed.metadata
     parts: Sequence[str] = (
         meta.description,
-        *meta.keywords,
         *meta.usage_scenarios,
         *meta.tags,
         meta.category,
-        path,
+        path.rpartition("/")[0],
     )
     return "\n".join(dict.fromkeys(part for part in parts if part))
 

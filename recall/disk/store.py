@@ -29,7 +29,7 @@ from recall.disk.indexer import Feed, IndexDamaged, Indexer
 from recall.disk.lock import file_lock
 from recall.disk.record import Reader
 from recall.disk.scan import Listing, walk
-from recall.disk.textindex import Document, Hit, TextIndex
+from recall.disk.textindex import Document, Hit, TextIndex, stem
 from recall.errors import StoreError
 from recall.model import Memory, Parsed
 from recall.settings import Settings
@@ -73,6 +73,11 @@ class Store:
         self._walked_at = self._walk_took = 0.0
         self._fresh_at = time.monotonic()
 
+    @property
+    def folder(self) -> str:
+        """This corpus's cache folder."""
+        return self._folder
+
     # --- the port
 
     def refresh(self, *, index: bool = False, lazy: bool = False) -> Snapshot:
@@ -115,9 +120,13 @@ class Store:
         """Return which of `keys` match the question, with scores; see TextIndex.probe."""
         return self._searching(lambda index: index.probe(question, keys, how))
 
+    def rarity(self, question: Question) -> dict[str, float]:
+        """Return how much each term of the question tells: the rarer, the more."""
+        return self._searching(lambda index: index.rarity(question))
+
     def stem(self, word: str) -> str:
         """Return the word as the index compares it in any inflection."""
-        return self._searching(lambda index: index.stem(word))
+        return stem(word)
 
     def faults(self) -> list[FileFaults]:
         """Return every file that has faults, is not a memory, or lacks metadata of its own."""

@@ -1,22 +1,26 @@
 """The text index: everything that tantivy knows of memories stays behind this class.
 
-A document is one content of one file, named by its key. Fields: `text` (all of it, stemmed),
-`plain` (all of it, words as written, for phrases), `title`, `about` (description, keywords,
-usage scenarios), `grams` and `title_grams` (character pairs of unspaced scripts), `marks`
-(identifiers whole and in parts), `exact` (the title and each keyword as one term).
+A document is one content of one file, named by its key. Fields: `text` (all of it, stemmed, with
+positions for phrases), `plain` (all of it, words as written), `names` (title, keywords, file
+name), `grams` and `name_grams` (character pairs of scripts without spaces), `marks` (identifiers
+whole and in parts), `dates`, `exact` (the title and each keyword as one term). What a question
+makes of them is `disk/recipe.py`.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import tantivy
 from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
 from recall.core.analysis import grams, identifier_terms, normalize, without_runs
+from recall.core.dates import memory_dates, question_dates
 from recall.core.question import Question
+from recall.disk.recipe import Recipe, any_of, exact_term
 
 VERSION = 1
 _MAX_TERM_BYTES = 64
@@ -25,8 +29,16 @@ _BULK_HEAP = 80_000_000
 _BULK_DOCUMENTS = 200
 _MAX_SEGMENTS = 12
 
-_WORD_FIELDS = ("plain", "text", "title", "about")
-_SPACED_FIELDS = ("grams", "title_grams", "marks", "exact")
+_FIELDS = (
+    ("text", "stems", "position"),
+    ("plain", "words", "freq"),
+    ("names", "stems", "freq"),
+    ("grams", "spaced", "position"),
+    ("name_grams", "spaced", "freq"),
+    ("marks", "spaced", "freq"),
+    ("dates", "spaced", "basic"),
+    ("exact", "raw", "basic"),
+)
 
 
 class Document(NamedTuple):
@@ -35,11 +47,14 @@ class Document(NamedTuple):
     key: int
     scope: str
     category: str
-    title: str
+    names: tuple[str, ...]
+    """What it is called: title, keywords, the file's name."""
     about: str
-    """Description, keywords, usage scenarios, the category path and the file's path."""
+    """Description, usage scenarios, tags, the category as written, the folders of its path."""
     exact: tuple[str, ...]
     """The title and each keyword: a question that equals one of them finds it first."""
+    dated: str
+    """The head's own dates."""
     body: str
 
 
@@ -63,19 +78,24 @@ def _analyzers() -> dict[str, tantivy.TextAnalyzer]:
     }
 
 
+@lru_cache(maxsize=1)
+def _stemmer() -> tantivy.TextAnalyzer:
+    return _analyzers()["stems"]
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """Return the word as the stemmed fields hold it; empty if they hold nothing of it."""
+    return "".join(_stemmer().analyze(word)[:1])
+
+
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_unsigned_field("key", indexed=True, fast=True)
     for name in ("scope", "category"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("text", tokenizer_name="stems", index_option="freq")
-    builder.add_text_field("plain", tokenizer_name="words", index_option="position")
-    builder.add_text_field("title", tokenizer_name="stems", index_option="freq")
-    builder.add_text_field("about", tokenizer_name="stems", index_option="freq")
-    builder.add_text_field("grams", tokenizer_name="spaced", index_option="position")
-    builder.add_text_field("title_grams", tokenizer_name="spaced", index_option="freq")
-    builder.add_text_field("marks", tokenizer_name="spaced", index_option="position")
-    builder.add_text_field("exact", tokenizer_name="raw", index_option="basic")
+    for name, analyzer, option in _FIELDS:
+        builder.add_text_field(name, tokenizer_name=analyzer, index_option=option)
     return builder.build()
 
 
@@ -130,35 +150,38 @@ class TextIndex:
 
         `fuzzy`: documents with a word one typo away from a word of five letters or more.
         """
-        how = self._fuzzy if fuzzy else self._any_of
-        should = [q for question in questions if (q := how(question)) is not None]
+        recipes = [self._recipe(question) for question in questions]
+        wanted = [r.near() if fuzzy else r.terms() for r in recipes]
+        should = [query for query in wanted if query is not None]
         if not should:
             return []
-        query = self._filtered(_or(should), scopes, categories)
-        return self._run(query, limit)
+        hits = self._run(self._filtered(any_of(should), scopes, categories), limit)
+        pairs = [] if fuzzy else [pair for recipe in recipes for pair in recipe.pairs()]
+        return self._with_pairs(hits, pairs)
 
     def probe(self, question: Question, keys: Collection[int], how: str) -> dict[int, float]:
         """Return which of `keys` match the question, with scores.
 
-        `how`: `any` term, `all` terms, the `phrase`, or `fuzzy` (one typo in a long word).
+        `how`: `any` term, `all` of its words, the `phrase`, or `fuzzy` (see `find`).
         """
+        recipe = self._recipe(question)
         query = {
-            "any": self._any_of,
-            "all": self._all_of,
-            "phrase": self._phrase,
-            "fuzzy": self._fuzzy,
-        }[how](question)
+            "any": recipe.terms,
+            "all": recipe.all_words,
+            "phrase": recipe.phrase,
+            "fuzzy": recipe.near,
+        }[how]()
         if query is None or not keys:
             return {}
-        wanted = Query.term_set_query(self._schema, "key", list(keys))
-        query = Query.boolean_query(
-            [(Occur.Must, Query.const_score_query(wanted, 0.0)), (Occur.Must, query)]
-        )
-        return {hit.key: hit.score for hit in self._run(query, len(keys))}
+        both = Query.boolean_query([(Occur.Must, self._among(keys)), (Occur.Must, query)])
+        return {hit.key: hit.score for hit in self._run(both, len(keys))}
 
-    def stem(self, word: str) -> str:
-        """Return the word as the stemmed fields hold it; empty if they hold nothing of it."""
-        return "".join(self._analyzers["stems"].analyze(word)[:1])
+    def rarity(self, question: Question) -> dict[str, float]:
+        """Return how much each of the question's words and grams tells: BM25's idf."""
+        return self._recipe(question).rarity()
+
+    def _recipe(self, question: Question) -> Recipe:
+        return Recipe(question, self._schema, self._searcher, self._analyzers)
 
     def _run(self, query: Query, limit: int) -> list[Hit]:
         found = self._searcher.search(query, limit=limit, count=False).hits
@@ -167,73 +190,35 @@ class TextIndex:
             Hit(int(key or 0), float(score)) for (score, _), key in zip(found, keys, strict=True)
         ]
 
+    def _with_pairs(self, hits: list[Hit], pairs: Sequence[Query]) -> list[Hit]:
+        """Add what neighbouring words of the questions are worth as phrases, to the hits only.
+
+        One optional clause a level: any other clause than a term beside others makes tantivy
+        score every document, ten times as slow at 100,000 documents.
+        """
+        if not hits or not pairs:
+            return hits
+        query = self._among([hit.key for hit in hits])
+        for pair in pairs:
+            query = Query.boolean_query([(Occur.Must, query), (Occur.Should, pair)])
+        more = {hit.key: hit.score for hit in self._run(query, len(hits))}
+        scored = [Hit(hit.key, hit.score + more.get(hit.key, 0.0)) for hit in hits]
+        return sorted(scored, key=lambda hit: -hit.score)
+
+    def _among(self, keys: Iterable[int]) -> Query:
+        """Match these documents, each with score 0 (an OR of terms: faster than a term set)."""
+        terms = [Query.term_query(self._schema, "key", key) for key in keys]
+        return Query.const_score_query(any_of(terms), 0.0)
+
     def _filtered(
         self, query: Query, scopes: Collection[str], categories: Collection[str]
     ) -> Query:
         clauses = [(Occur.Must, query)]
         for field, values in (("scope", scopes), ("category", categories)):
             if values:
-                one_of = Query.term_set_query(self._schema, field, list(values))
-                clauses.append((Occur.Must, Query.const_score_query(one_of, 0.0)))
+                terms = [Query.term_query(self._schema, field, value) for value in values]
+                clauses.append((Occur.Must, Query.const_score_query(any_of(terms), 0.0)))
         return Query.boolean_query(clauses) if len(clauses) > 1 else query
-
-    def _term(self, field: str, text: str, boost: float = 1.0) -> Query:
-        query = Query.term_query(self._schema, field, text, index_option="freq")
-        return query if boost == 1.0 else Query.boost_query(query, boost)
-
-    def _plain_terms(self, words: Iterable[str]) -> list[str]:
-        return [t for word in words for t in self._analyzers["words"].analyze(word)]
-
-    def _stem_terms(self, words: Iterable[str]) -> list[str]:
-        return [t for word in words for t in self._analyzers["stems"].analyze(word)]
-
-    def _any_of(self, question: Question) -> Query | None:
-        clauses: list[Query] = []
-        for stem in dict.fromkeys(self._stem_terms(question.words)):
-            clauses.append(self._term("text", stem))
-            clauses.append(self._term("title", stem, 0.5))
-            clauses.append(self._term("about", stem, 0.3))
-        for plain in dict.fromkeys(self._plain_terms(question.words)):
-            clauses.append(self._term("plain", plain, 0.5))
-        for gram in question.grams:
-            clauses.append(self._term("grams", gram))
-            clauses.append(self._term("title_grams", gram, 0.5))
-        for mark in question.symbols:
-            clauses.append(self._term("marks", mark, 2.0))
-        for part in question.parts:
-            clauses.append(self._term("marks", part, 0.5))
-        clauses.append(self._term("exact", exact_term(question.text), 3.0))
-        phrase = self._phrase(question)
-        if phrase is not None:
-            clauses.append(Query.boost_query(phrase, 0.5))
-        return _or(clauses)
-
-    def _all_of(self, question: Question) -> Query | None:
-        clauses = [self._term("text", stem) for stem in self._stem_terms(question.words)]
-        clauses += [self._term("grams", gram) for gram in question.grams]
-        clauses += [self._term("marks", mark) for mark in question.symbols]
-        return Query.boolean_query([(Occur.Must, c) for c in clauses]) if clauses else None
-
-    def _phrase(self, question: Question) -> Query | None:
-        clauses: list[Query] = []
-        words = self._plain_terms(question.phrase)
-        if len(words) > 1:
-            clauses.append(Query.phrase_query(self._schema, "plain", list(words)))
-        if len(question.grams) > 1:
-            clauses.append(Query.phrase_query(self._schema, "grams", list(question.grams)))
-        return _or(clauses) if clauses else None
-
-    def _fuzzy(self, question: Question) -> Query | None:
-        words = [w for w in self._plain_terms(question.words) if len(w) >= 5]
-        if not words:
-            return None
-        return _or(
-            [
-                Query.fuzzy_term_query(self._schema, field, word, distance=1)
-                for word in words
-                for field in ("plain", "title")
-            ]
-        )
 
 
 class IndexWriter:
@@ -263,21 +248,9 @@ class IndexWriter:
             self._index.reload()
 
 
-def exact_term(text: str) -> str:
-    """Return a title or a keyword as the one term that an equal question finds."""
-    return " ".join(normalize(text).lower().split())[:200]
-
-
-def _or(clauses: Sequence[Query]) -> Query:
-    if len(clauses) == 1:
-        return clauses[0]
-    return Query.boolean_query([(Occur.Should, clause) for clause in clauses])
-
-
 def _to_tantivy(document: Document) -> tantivy.Document:
-    title = normalize(document.title)
-    about = normalize(document.about)
-    whole = f"{title}\n{about}\n{normalize(document.body)}"
+    names = normalize("\n".join(document.names))
+    whole = f"{names}\n{normalize(document.about)}\n{normalize(document.body)}"
     words = without_runs(whole)
     out = tantivy.Document()
     out.add_unsigned("key", document.key)
@@ -285,15 +258,17 @@ def _to_tantivy(document: Document) -> tantivy.Document:
     out.add_text("category", document.category)
     out.add_text("text", words)
     out.add_text("plain", words)
-    out.add_text("title", without_runs(title))
-    out.add_text("about", without_runs(about))
+    out.add_text("names", without_runs(names))
     pairs = grams(whole)
     if pairs:
         out.add_text("grams", pairs)
-        out.add_text("title_grams", grams(title))
+        out.add_text("name_grams", grams(names))
     marks = identifier_terms(whole)
     if marks:
         out.add_text("marks", marks)
+    dates = (*question_dates(document.dated), *memory_dates(whole))
+    if dates:
+        out.add_text("dates", " ".join(dict.fromkeys(dates)))
     for one in document.exact:
         out.add_text("exact", exact_term(one))
     return out

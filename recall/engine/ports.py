@@ -51,6 +51,9 @@ class Store(Protocol):
     def probe(self, question: Question, keys: Collection[int], how: str) -> dict[int, float]:
         """Return which of `keys` match one question: `any`, `all` words, or as a `phrase`."""
 
+    def rarity(self, question: Question) -> dict[str, float]:
+        """Return how much each term of a question tells: the rarer, the more."""
+
     def stem(self, word: str) -> str:
         """Return the form in which the store compares a word; empty if it ignores it."""
 

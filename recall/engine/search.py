@@ -26,6 +26,12 @@ from recall.settings import Settings
 CANDIDATES = 50
 """Documents taken from the text index and ranked again."""
 _ATTEMPTS = 3
+TELLING = 0.15
+TELLING_GRAMS = 0.06
+"""The least share of a question's weight (idf) that the best of the results must hold. Below it
+they share with it only what every text shares, and nothing is found. Of grams, which overlap, a
+good memory holds fewer (docs/ranking.md)."""
+_FEW_TERMS = 3
 _ENVELOPE = 1_200
 _WINDOW_COST = 2
 """JSON characters that a window may take per character of its limit."""
@@ -156,10 +162,12 @@ class _Search:
         self._found = found
         self._reader = WindowReader(settings, signer, talk)
         self._matchers: dict[str, Matcher] = {}
+        self._weights: dict[str, dict[int, float]] = {}
         terms = 0
         for keyword, question in questions.items():
             matcher = Matcher(question, store.stem, terms)
             self._matchers[keyword] = matcher
+            self._weights[keyword] = matcher.weighed(store.rarity(question))
             terms += len(matcher.terms)
         self._status = found.snapshot.status_for(request.scopes)
         self._warnings: list[str] = []
@@ -172,8 +180,11 @@ class _Search:
         room = self._settings.limits.answer - len(json_text(answer)) - _ENVELOPE
         results: list[dict[str, Any]] = []
         dropped = 0
-        for memory in self._found.memories:
-            result = self._result(memory, room, first=not results)
+        readable = [(m, p) for m in self._found.memories if (p := self._read(m)) is not None]
+        if not any(self._is_telling(memory, parsed) for memory, parsed in readable):
+            readable = []
+        for memory, parsed in readable:
+            result = self._result(memory, parsed, room, first=not results)
             if result is None:
                 dropped += 1
                 continue
@@ -193,12 +204,33 @@ class _Search:
             answer["warnings"] = self._warnings
         return answer
 
-    def _result(self, memory: Memory, room: int, *, first: bool) -> dict[str, Any] | None:
-        """Return one result within `room` characters of JSON, None where it can't be had."""
+    def _read(self, memory: Memory) -> Parsed | None:
         try:
-            parsed = self._store.read(memory)
+            return self._store.read(memory)
         except OSError:
-            return None
+            return None  # it went since it was found; the next refresh takes it out
+
+    def _is_telling(self, memory: Memory, parsed: Parsed) -> bool:
+        """Tell whether a memory holds enough of any question to be about it at all."""
+        if self._found.fuzzy:
+            return True
+        meta = parsed.metadata
+        names = (meta.title, *meta.keywords, *meta.tags, meta.description, *meta.usage_scenarios)
+        texts = (fold(parsed.body), fold("\n".join((*names, meta.category, memory.path))))
+        for keyword, matcher in self._matchers.items():
+            weights = self._weights[keyword]
+            if len(weights) <= _FEW_TERMS or matcher.dated:
+                return True
+            held = sum(weights[number] for number in matcher.held(*texts))
+            least = TELLING_GRAMS if matcher.has_grams else TELLING
+            if held >= least * sum(weights.values()):
+                return True
+        return False
+
+    def _result(
+        self, memory: Memory, parsed: Parsed, room: int, *, first: bool
+    ) -> dict[str, Any] | None:
+        """Return one result within `room` characters of JSON, None where it has no room."""
         folded = fold(parsed.body)
         result: dict[str, Any] = {
             "ref": memory.ref,

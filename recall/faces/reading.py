@@ -96,8 +96,7 @@ def fetch(common: Common, refs: tuple[str, ...], cursor: str | None) -> int:
     parameters: dict[str, Any] = {"mode": "fetch", "refs": list(refs)}
     if cursor is not None:
         parameters["cursor"] = cursor
-    code = _ask(common, parameters, show.fetched, "recall fetch")
-    return code
+    return _ask(common, parameters, show.fetched, "recall fetch")
 
 
 @click.command()
