@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -55,7 +56,7 @@ def grams(text: str) -> str:
         if len(run) == 1:
             out.append(run)
         else:
-            out.extend(map("".join, zip(run, run[1:], strict=False)))
+            out.extend(map("".join, pairwise(run)))
     return " ".join(out)
 
 
@@ -71,12 +72,9 @@ def humps(word: str) -> list[str]:
     return parts if len(parts) > 1 else []
 
 
-def identifier_terms(text: str) -> str:
-    """Return what the identifier field holds: symbols whole, camelCase words in parts."""
-    out = symbols(text)
-    for word in _camel_words(text):
-        out.extend(humps(word))
-    return " ".join(out)
+def camel_parts(text: str) -> str:
+    """Return the parts of every camelCase word of the text, space-joined."""
+    return " ".join(part for word in _camel_words(text) for part in humps(word))
 
 
 def _camel_words(text: str) -> Iterator[str]:

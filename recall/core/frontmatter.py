@@ -74,71 +74,64 @@ def split(raw: bytes) -> Split:
     encoding = _utf16(raw)
     if encoding:
         return _split_utf16(raw, encoding)
-    bom = 3 if raw.startswith(_UTF8_BOM) else 0
+    return _split_utf8(raw, 3 if raw.startswith(_UTF8_BOM) else 0)
+
+
+def _split_utf8(raw: bytes, bom: int) -> Split:
     found = find_head(raw, bom)
     faults = list(found.faults)
     head = _decode(raw, found.start, found.end, faults) if found.kind else None
     body = _decode(raw, found.body, len(raw), faults)
-    return _assemble(raw, raw, "utf-8", bom, found, head, body, faults, found.body)
+    keys, line, skip = "", 1, 0
+    if found.kind:
+        line += count_lines(raw[: found.start])
+    elif found.keys >= 0:
+        keys = _apparent(raw, found)
+        line += count_lines(raw[: found.keys])
+        skip = len(raw[found.body : found.keys].decode("utf-8", "replace")) + len(keys)
+    _content_faults(raw, faults)
+    return Split(
+        encoding="utf-8",
+        bom=bom,
+        head=head,
+        head_kind=found.kind,
+        head_line=line,
+        body=body,
+        body_offset=found.body,
+        version=version_of(raw, found.body),
+        faults=tuple(faults),
+        head_offset=found.start,
+        fence_offset=found.end,
+        newline=_newline(raw),
+        apparent=keys,
+        body_skip=skip,
+    )
 
 
 def _split_utf16(raw: bytes, encoding: str) -> Split:
-    """Split by way of the same text in UTF-8, and count the body's offset back into the file."""
-    faults: list[Fault] = []
-    text = raw[2:].decode(encoding, "replace")
+    """Split the same text in UTF-8, and count its offsets back into the file."""
+    faults: tuple[Fault, ...] = ()
+    data = raw[2:].decode(encoding, "replace").encode()
     try:
         raw[2:].decode(encoding)
     except UnicodeDecodeError as error:
-        line = 1 + count_lines(raw[2 : 2 + error.start].decode(encoding, "replace").encode())
-        faults.append(_undecodable(encoding, line))
-    data = text.encode()
-    found = find_head(data, 0)
-    faults.extend(found.faults)
-    head = data[found.start : found.end].decode() if found.kind else None
+        before = raw[2 : 2 + error.start].decode(encoding, "replace").encode()
+        faults = (_undecodable(encoding, 1 + count_lines(before)),)
+    parts = _split_utf8(data, 0)
 
     def offset(at: int) -> int:
         return 2 + len(data[:at].decode().encode(encoding))
 
-    body_offset = offset(found.body)
-    body = data[found.body :].decode()
-    built = _assemble(raw, data, encoding, 2, found, head, body, faults, body_offset)
-    return replace(built, head_offset=offset(found.start), fence_offset=offset(found.end))
-
-
-def _assemble(
-    raw: bytes,
-    data: bytes,
-    encoding: str,
-    bom: int,
-    found: Head,
-    head: str | None,
-    body: str,
-    faults: list[Fault],
-    body_offset: int,
-) -> Split:
-    """Put a Split together: `data` is the UTF-8 text, `raw` the file, their offsets may differ."""
-    keys, skip = "", 0
-    head_line = 1 + count_lines(data[: found.start]) if found.kind else 1
-    if found.keys >= 0:
-        keys = _apparent(data, found)
-        head_line = 1 + count_lines(data[: found.keys])
-        skip = len(data[found.body : found.keys].decode("utf-8", "replace")) + len(keys)
-    _content_faults(data, faults)
-    return Split(
+    body_offset = offset(parts.body_offset)
+    return replace(
+        parts,
         encoding=encoding,
-        bom=bom,
-        head=head,
-        head_kind=found.kind,
-        head_line=head_line,
-        body=body,
+        bom=2,
         body_offset=body_offset,
         version=version_of(raw, body_offset),
-        faults=tuple(faults),
-        head_offset=found.start,
-        fence_offset=found.end,
-        newline=_newline(data),
-        apparent=keys,
-        body_skip=skip,
+        faults=(*faults, *parts.faults),
+        head_offset=offset(parts.head_offset),
+        fence_offset=offset(parts.fence_offset),
     )
 
 

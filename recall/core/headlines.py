@@ -7,6 +7,8 @@ from typing import Literal
 
 from recall.core.salvage import CONFLICT, LINE_END, PROSE_KEYS, key_of, margin
 
+Verdict = Literal["head", "body", "runaway", "mixed"]
+
 MAX_APPARENT = 1 << 16
 """The keys of a head without an end are read this far, in bytes."""
 
@@ -38,9 +40,6 @@ def _opens_mapping(bare: str) -> bool:
     return key_of(bare) is not None
 
 
-Verdict = Literal["head", "body", "runaway", "mixed"]
-
-
 def judge(text: str) -> Verdict:
     """Say what stands between two fences.
 
@@ -49,28 +48,46 @@ def judge(text: str) -> Verdict:
     "mixed": keys, and prose that is no key's. Comments alone, or nothing, are a head without
     fields.
     """
-    kinds: list[str] = []
-    keys = known = prose_key = stray = False
-    for line in lines_of(text):
-        kind = _kind(line)
-        if not keys and kind in "no":
-            # The first line that says something decides; an indented mapping is one too.
-            line = line[margin(line) :]
-            if kind == "o" or not _opens_mapping(line):
-                return "body"
-            kind = "k"
+    lines = lines_of(text)
+    kinds = [_kind(line) for line in lines]
+    first = next((i for i, kind in enumerate(kinds) if kind in "kno"), None)
+    if first is None:
+        return "head"
+    if kinds[first] != "k":
+        # The first line that says something decides; an indented mapping is one too.
+        lines[first] = lines[first][margin(lines[first]) :]
+        if kinds[first] == "o" or not _opens_mapping(lines[first]):
+            return "body"
+        kinds[first] = "k"
+    return _with_prose(lines, kinds, first) if "o" in kinds else "head"
+
+
+def _with_prose(lines: list[str], kinds: list[str], first: int) -> Verdict:
+    """A head with prose in it: is the prose a field's, the body's, or nobody's?"""
+    known = prose_key = stray = False
+    for line, kind in zip(lines, kinds, strict=True):
         if kind == "k":
-            keys = True
             name = _known_name(line)
             known, prose_key = known or name != "", name in PROSE_KEYS
         elif kind == "o":
             stray = stray or not prose_key
-        kinds.append(kind)
-    if "o" not in kinds:
-        return "head"
     if not known:
         return "body"
-    return "runaway" if _runs_away(kinds) else "mixed" if stray else "head"
+    if _runs_away(kinds, first):
+        return "runaway"
+    return "mixed" if stray else "head"
+
+
+def _runs_away(kinds: list[str], first: int) -> bool:
+    """Return whether a heading in the head begins what is mostly prose, or prose goes on long."""
+    for i in range(first + 1, len(kinds)):
+        if kinds[i] == "h" and kinds[i - 1] == "b":
+            tail = kinds[i:]
+            if tail.count("o") > tail.count("k"):
+                return True
+            break
+    last = len(kinds) - 1 - kinds[::-1].index("k")
+    return kinds[last:].count("o") > _TAIL
 
 
 def _kind(line: str) -> str:
@@ -100,18 +117,6 @@ def _known_name(line: str) -> str:
     return found.name if found else ""
 
 
-def _runs_away(kinds: list[str]) -> bool:
-    """A head with prose in it: is the prose a field's, or is it the body?"""
-    for i in range(1, len(kinds)):
-        if kinds[i] == "h" and kinds[i - 1] == "b" and "k" in kinds[:i]:
-            tail = kinds[i:]
-            if tail.count("o") > tail.count("k"):
-                return True
-            break
-    last = len(kinds) - 1 - kinds[::-1].index("k")
-    return kinds[last:].count("o") > _TAIL
-
-
 def apparent(text: str) -> str:
     """Return the leading lines that are keys to a person, with what belongs to them, or ''.
 
@@ -131,8 +136,7 @@ def apparent(text: str) -> str:
         elif _ends_keys(line, kind, keys, blank):
             break
         at += len(line)
-        ending = 2 if text.startswith("\r\n", at) else 1
-        at += ending
+        at += 2 if text.startswith("\r\n", at) else 1
         if kind != "b":
             blank = False
             end = at

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from recall.core import datahead, derive, yamlhead
+from recall.core import derive, yamlhead
 from recall.core.frontmatter import Split, split
 from recall.core.salvage import Field, without_surrogates
 from recall.model import TYPES, Fault, Metadata, Parsed
@@ -56,6 +56,8 @@ def _fields(parts: Split, faults: list[Fault]) -> Fields:
     if not head:
         return {}
     if parts.head_kind in ("toml", "json"):
+        from recall.core import datahead  # rare, and tomllib is a slow import
+
         fields, found = datahead.read(parts.head_kind, head, parts.head_line)
     else:
         fields, found = yamlhead.read(head, parts.head_line)

@@ -84,7 +84,8 @@ def _pick(
 
     def worth(memory: Memory) -> tuple[bool, float]:
         fresh = sum(1 for i, v in enumerate(values) if i not in answered and memory.key in v)
-        return (memory.version not in bodies, best[memory.key] + _NEW_KEYWORD * fresh)
+        repeated = memory.total > 0 and memory.version in bodies
+        return (not repeated, best[memory.key] + _NEW_KEYWORD * fresh)
 
     while left and len(picked) < limit:
         chosen = _first_max(left, worth)

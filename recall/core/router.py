@@ -145,8 +145,10 @@ class _Writer:
                     counts = f" ({say('source.counts', self.language, **values)})"
                 parts.append(f"{part.scope} {part.reason}{counts}")
             lines.append(say("router.incomplete", self.language, items="; ".join(parts)))
-        if status.unavailable:
-            items = ", ".join(f"{gone.scope} ({gone.reason})" for gone in status.unavailable)
+        # A scope that somebody switched off is no news; one that can't be looked at is.
+        missed = [gone for gone in status.unavailable if gone.reason != "disabled"]
+        if missed:
+            items = ", ".join(f"{gone.scope} ({gone.reason})" for gone in missed)
             lines.append(say("router.unavailable", self.language, items=items))
         if not status.fresh:
             seconds = max(1, status.age_ms // 1_000)

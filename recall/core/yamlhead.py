@@ -7,7 +7,7 @@ reading goes on with YAML at the next key, so that one field's fault never voids
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -73,13 +73,11 @@ def _readable(head: str, first_line: int, faults: list[Fault]) -> str:
     return head
 
 
-class _Problem(Exception):
+class _Problem(NamedTuple):
     """Why YAML went no further, and on which line of the head (0-based)."""
 
-    def __init__(self, reason: str, line: int) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.line = line
+    reason: str
+    line: int
 
 
 def _try(events: Events, parser: Any) -> _Problem | None:

@@ -53,7 +53,8 @@ class Recipe:
         clauses += [self._term("grams", gram) for gram in pairs]
         clauses += [self._term("name_grams", gram, NAME_GRAMS) for gram in pairs]
         clauses += [self._term("marks", mark, MARKS) for mark in question.symbols]
-        clauses += [self._term("marks", part, PARTS) for part in question.parts]
+        parts = [stem for stem in self._stems(question.parts) if stem not in stems]
+        clauses += [self._term("text", part, PARTS) for part in parts]
         clauses += [self._term("dates", date, DATES) for date in question.dates]
         if clauses:
             clauses.append(self._term("exact", exact_term(question.text), EXACT))

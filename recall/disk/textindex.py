@@ -1,10 +1,10 @@
 """The text index: everything that tantivy knows of memories stays behind this class.
 
-A document is one content of one file, named by its key. Fields: `text` (all of it, stemmed, with
-positions for phrases), `plain` (all of it, words as written), `names` (title, keywords, file
-name), `grams` and `name_grams` (character pairs of scripts without spaces), `marks` (identifiers
-whole and in parts), `dates`, `exact` (the title and each keyword as one term). What a question
-makes of them is `disk/recipe.py`.
+A document is one content of one file, named by its key. Fields: `text` (all of it, and the parts
+of camelCase words; stemmed, with positions for phrases), `plain` (all of it, words as written),
+`names` (title, keywords, file name), `grams` and `name_grams` (character pairs of scripts without
+spaces), `marks` (`c++`, `.env`), `dates`, `exact` (the title and each keyword as one term). What
+a question makes of them is `disk/recipe.py`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 import tantivy
 from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
-from recall.core.analysis import grams, identifier_terms, normalize, without_runs
+from recall.core.analysis import camel_parts, grams, normalize, symbols, without_runs
 from recall.core.dates import memory_dates, question_dates
 from recall.core.question import Question
 from recall.disk.recipe import Recipe, any_of, exact_term
 
-VERSION = 1
 _MAX_TERM_BYTES = 64
 _SMALL_HEAP = 15_000_000
 _BULK_HEAP = 80_000_000
@@ -251,7 +250,7 @@ class IndexWriter:
 def _to_tantivy(document: Document) -> tantivy.Document:
     names = normalize("\n".join(document.names))
     whole = f"{names}\n{normalize(document.about)}\n{normalize(document.body)}"
-    words = without_runs(whole)
+    words = f"{without_runs(whole)}\n{camel_parts(whole)}"
     out = tantivy.Document()
     out.add_unsigned("key", document.key)
     out.add_text("scope", document.scope)
@@ -263,9 +262,9 @@ def _to_tantivy(document: Document) -> tantivy.Document:
     if pairs:
         out.add_text("grams", pairs)
         out.add_text("name_grams", grams(names))
-    marks = identifier_terms(whole)
+    marks = symbols(whole)
     if marks:
-        out.add_text("marks", marks)
+        out.add_text("marks", " ".join(marks))
     dates = (*question_dates(document.dated), *memory_dates(whole))
     if dates:
         out.add_text("dates", " ".join(dict.fromkeys(dates)))

@@ -8,6 +8,7 @@ from typing import Any
 from recall.core import sink
 from recall.core.cursor import BranchCursor, CursorSigner
 from recall.core.messages import say
+from recall.core.router import category_label
 from recall.core.sink import json_text
 from recall.core.snapshot import Snapshot
 from recall.core.tree import CategoryNode, Tree, leaf_order
@@ -57,10 +58,13 @@ class _Explore:
     ) -> None:
         self._tree = tree
         self._request = request
+        self._scopes = request.scopes or SCOPES
         self._language = settings.language
         self._signer = signer
         self._room = room
         self._share = room // max(1, len(request.branches))
+        self._any = False
+        """Whether a leaf was listed: one always is, so that paging goes on."""
         self.warnings: list[str] = []
 
     def router(self) -> list[dict[str, Any]]:
@@ -81,7 +85,7 @@ class _Explore:
         return [text for i, text in enumerate(texts) if i in kept]
 
     def branch(self, branch: Branch) -> dict[str, Any]:
-        node = self._tree.node(branch.category)
+        node = self._tree.node(branch.category) or self._labelled(branch.category)
         if node is None:
             return self._unknown(branch)
         start = self._start(branch, node)
@@ -90,29 +94,32 @@ class _Explore:
         for memory in node.leaves[start : start + self._request.limit]:
             leaf = _leaf(memory)
             cost = len(json_text(leaf)) + 1
-            if cost > room and leaves:
+            if cost > room and (leaves or self._any):
                 break
             leaves.append(leaf)
+            self._any = True
             room -= cost
         self._room -= min(self._share, self._room) - room
         out: dict[str, Any] = {
-            "category": sink.metadata(node.category),
+            "category": category_label(node.category),
             "total": node.total,
             "leaves": leaves,
         }
         after = start + len(leaves)
         if leaves and after < node.total:
             last = node.leaves[after - 1].ref
-            out["nextCursor"] = self._signer.issue(
-                BranchCursor(node.category, self._request.scopes, last)
-            )
+            out["nextCursor"] = self._signer.issue(BranchCursor(node.category, self._scopes, last))
         return out
+
+    def _labelled(self, label: str) -> CategoryNode | None:
+        """Return the category that the tree shows under this label."""
+        return next((n for n in self._tree.nodes if category_label(n.category) == label), None)
 
     def _start(self, branch: Branch, node: CategoryNode) -> int:
         """Return where the page starts: after the last ref shown, wherever that stands now."""
         if branch.cursor is None:
             return 0
-        place = self._signer.read_branch(branch.cursor, node.category, self._request.scopes)
+        place = self._signer.read_branch(branch.cursor, node.category, self._scopes)
         scope = place.after.partition(":")[0]
         return bisect_right(
             node.leaves, (_SCOPE_ORDER.get(scope, len(SCOPES)), scope, place.after), key=leaf_order
@@ -123,12 +130,12 @@ class _Explore:
 
         if branch.cursor is not None:
             # The category is gone since the last page: say so rather than refuse the cursor.
-            self._signer.read_branch(branch.cursor, branch.category, self._request.scopes)
+            self._signer.read_branch(branch.cursor, branch.category, self._scopes)
         names = [node.category for node in self._tree.nodes]
         close = process.extractOne(branch.category, names, score_cutoff=_CLOSE)
         shown = sink.metadata(branch.category, 100)
         if close:
-            near = sink.metadata(close[0])
+            near = category_label(close[0])
             text = say("explore.suggestion", self._language, category=shown, suggestion=near)
         else:
             text = say("explore.unknown_category", self._language, category=shown)
@@ -138,7 +145,7 @@ class _Explore:
 
 def _node(node: CategoryNode) -> dict[str, Any]:
     return {
-        "category": sink.metadata(node.category),
+        "category": category_label(node.category),
         "total": node.total,
         "keywords": [sink.metadata(keyword) for keyword in node.keywords],
         "hiddenKeywordCount": node.hidden_keyword_count,

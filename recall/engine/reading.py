@@ -7,6 +7,7 @@ before the next that is. Its cursors lead on to what is still unread, in both di
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,23 +65,32 @@ class WindowReader:
         if self._talk.residency.is_whole(ref, parsed.version):
             return Piece({"alreadyAvailable": True, "range": _range(0, total, total)})
         if gap is None or gap[0] >= stop > start:
-            fields: dict[str, Any] = {
-                "alreadyAvailable": True,
-                "range": _range(start, stop, total),
-            }
-            self._cursors(fields, ref, parsed, start, stop)
-            return Piece(fields)
+            return self.onward(ref, parsed, start, stop)
         begin = gap[0]
         allowed = min(limit, self._talk.left(ref, self._settings.limits.ref_turn))
         if total and allowed <= 0:
             return self._exhausted(ref, parsed, begin)
         end = cut(parsed.body, begin, allowed, until=min(stop, gap[1]), cost=cost)
-        fields = {"content": parsed.body[begin:end]}
+        fields: dict[str, Any] = {"content": parsed.body[begin:end]}
         if end < total:
             fields["truncated"] = True
         fields["range"] = _range(begin, end, total)
         self._cursors(fields, ref, parsed, begin, end)
         return Piece(fields, begin, end)
+
+    def holds(self, ref: str, parsed: Parsed, runs: Sequence[tuple[int, int]]) -> bool:
+        """Tell whether the conversation holds every one of these runs already."""
+        covered = self._talk.residency.covered(ref, parsed.version)
+        return all(covered.covers(start, end) for start, end in runs)
+
+    def onward(self, ref: str, parsed: Parsed, start: int, end: int) -> Piece:
+        """Return the piece that says: already available, with the cursors to what is not."""
+        fields: dict[str, Any] = {
+            "alreadyAvailable": True,
+            "range": _range(start, end, len(parsed.body)),
+        }
+        self._cursors(fields, ref, parsed, start, start)
+        return Piece(fields)
 
     def commit(self, ref: str, parsed: Parsed, piece: Piece) -> None:
         """Note that the piece is part of the answer: it is resident from now on."""

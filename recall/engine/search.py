@@ -261,6 +261,9 @@ class _Search:
             )
         )
         start, end = place(parsed.body, spans, limit, limits.search_before)
+        hits = [(a, b) for a, b, _ in spans if start <= a and b <= end]
+        if self._reader.holds(ref, parsed, hits or [(start, end)]):
+            return self._reader.onward(ref, parsed, start, end)
         cost = min(room, _WINDOW_COST * limits.search_window)
         return self._reader.window(ref, parsed, start, limit, until=end, cost=cost)
 
@@ -281,7 +284,9 @@ def _nothing(status: SourceStatus, language: str) -> list[str]:
     scopes = ", ".join(status.searched) or "–"
     out = [say("search.nothing", language, scopes=scopes)]
     trouble = [f"{part.scope} {part.reason}" for part in status.incomplete]
-    trouble += [f"{gone.scope} {gone.reason}" for gone in status.unavailable]
+    trouble += [
+        f"{gone.scope} {gone.reason}" for gone in status.unavailable if gone.reason != "disabled"
+    ]
     if trouble:
         out.append(say("search.could_not_look", language, items=", ".join(trouble)))
     return out

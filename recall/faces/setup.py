@@ -18,8 +18,7 @@ from recall.disk.config import Loaded
 from recall.errors import SettingsError
 from recall.faces import show
 from recall.faces.cli import EXIT_FAILED, EXIT_OK, Common, common_options, emit, say, warn
-from recall.model import SCOPES, Skipped
-from recall.settings import Settings
+from recall.model import Skipped
 
 _HOSTS = (*adopt.HOSTS, "auto")
 
@@ -50,12 +49,7 @@ def init(
     cwd, home = Path.cwd(), places.home_folder(os.environ)
     project = places.find_project(cwd, home)
     found = adopt.find_host_roots(host, project.folder, home, env=os.environ)
-    for root in common.roots:
-        scope, _, folder = root.rpartition("=")
-        if scope in SCOPES:
-            found.append(adopt.plain_folder(folder, cwd, home, scope))
-        else:
-            found.append(adopt.plain_folder(root, cwd, home))
+    found += adopt.named_folders(common.roots, cwd, home)
     plan = initfile.plan_init(
         cwd,
         env=os.environ,
@@ -148,24 +142,15 @@ def status(common: Common) -> int:
 
 
 def _settings(loaded: Loaded) -> dict[str, dict[str, Any]]:
-    return {
-        name: {"value": _value(loaded.settings, name), "source": source}
-        for name, source in loaded.sources.items()
-    }
-
-
-def _value(settings: Settings, name: str) -> Any:
-    """Return what a dotted key came to in the end."""
-    group, _, rest = name.partition(".")
-    if group == "roots":
-        return [root.path for root in settings.roots if root.scope == rest]
-    if group == "scopes":
-        gone = {one.scope for one in settings.unavailable if one.reason == "disabled"}
-        return rest not in gone
-    if group == "trust":
-        return settings.trusted
-    value = getattr(settings, group, None)
-    return getattr(value, rest, None) if rest else value
+    """Return every key with its value and source; roots as they were found."""
+    out = {}
+    for name, source in loaded.sources.items():
+        group, _, scope = name.partition(".")
+        value = loaded.values[name]
+        if group == "roots":
+            value = [root.path for root in loaded.settings.roots if root.scope == scope]
+        out[name] = {"value": value, "source": source}
+    return out
 
 
 def _status_lines(document: dict[str, Any]) -> Iterator[str]:

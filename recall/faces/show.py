@@ -16,6 +16,7 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
     out = [
         f"! scope {one['scope']} is unavailable: {one['reason']}"
         for one in status["unavailableScopes"]
+        if one["reason"] != "disabled"
     ]
     for one in status["incompleteScopes"]:
         found = one.get("discovered")

@@ -148,17 +148,17 @@ def test_a_crowded_category_shows_keywords_leaves_and_the_count_of_the_rest() ->
 
 
 def test_warnings_name_what_could_not_be_seen() -> None:
-    """Incomplete, unavailable and stale sources stand in the head."""
+    """Incomplete, unavailable and stale sources stand in the head; a scope switched off does not."""
     status = SourceStatus(
         incomplete=(Incomplete("user", "dir_read_failed", 3),),
-        unavailable=(Unavailable("team", "disabled"),),
+        unavailable=(Unavailable("project", "untrusted"), Unavailable("team", "disabled")),
         fresh=False,
         age_ms=12_345,
     )
     head = router_of(make_corpus(3), status=status).text.partition("\n\n")[0].split("\n")
     assert head[2:] == [
         "> Source incomplete: user dir_read_failed",
-        "> Unavailable memory scopes: team (disabled)",
+        "> Unavailable memory scopes: project (untrusted)",
         "> May be out of date: as of 12 s ago.",
     ]
 

@@ -61,7 +61,23 @@ def test_an_empty_body_is_handed_over_once(root: Path, opened: Opener) -> None:
 
 
 _UNITS = st.sampled_from(
-    ["a", "word ", "line\n", "\r\n", "\r", "\n\n", "é", "e\u0301", "中文", "👩‍👩‍👧", "🇩🇪", "\u200d", '"', "\\", "\x1b"]
+    [
+        "a",
+        "word ",
+        "line\n",
+        "\r\n",
+        "\r",
+        "\n\n",
+        "é",
+        "e\u0301",
+        "中文",
+        "👩‍👩‍👧",
+        "🇩🇪",
+        "\u200d",
+        '"',
+        "\\",
+        "\x1b",
+    ]
 )
 BODIES = st.lists(st.tuples(_UNITS, st.integers(1, 900)), max_size=40).map(
     lambda parts: "".join(unit * count for unit, count in parts)
@@ -208,9 +224,7 @@ def test_new_metadata_does_not_make_a_read_body_stale(root: Path, opened: Opener
     assert again["alreadyAvailable"] is True
 
 
-def test_a_stale_cursor_names_both_versions_and_the_fresh_start(
-    root: Path, opened: Opener
-) -> None:
+def test_a_stale_cursor_names_both_versions_and_the_fresh_start(root: Path, opened: Opener) -> None:
     """A cursor into a body that has changed is refused, never answered with a wrong window."""
     path = write(root, "a.md", "word " * 5_000, name="A")
     session = opened().session()
@@ -240,9 +254,9 @@ def test_a_cursor_survives_a_restart(root: Path, opened: Opener) -> None:
     write(root, "a.md", "word " * 5_000, name="A")
     first = opened().search_memory(mode="fetch", refs=["project:a.md"])["results"][0]
     again = opened()
-    result = again.search_memory(
-        mode="fetch", refs=["project:a.md"], cursor=first["nextCursor"]
-    )["results"][0]
+    result = again.search_memory(mode="fetch", refs=["project:a.md"], cursor=first["nextCursor"])[
+        "results"
+    ][0]
     assert result["range"]["start"] == first["range"]["end"]
     keys = list(again.state_dir.iterdir())
     assert [oct(key.stat().st_mode & 0o777) for key in keys] == ["0o600"]
