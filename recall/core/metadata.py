@@ -91,7 +91,7 @@ def _metadata(fields: Fields, faults: list[Fault], parts: Split, path: str) -> M
         agent=_word(fields, "agent"),
         pinned=_word(fields, "pinned").lower() in ("true", "yes", "on", "1"),
         source=_word(fields, "source"),
-        created=_word(fields, "created"),
+        created=_word(fields, "created") or _word(fields, "date"),
         updated=_word(fields, "updated"),
         entry_version=_integer(_word(fields, "version")),
         missing=missing,

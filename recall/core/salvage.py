@@ -15,7 +15,9 @@ from typing import NamedTuple
 TEXT_KEYS = ("name", "title", "description", "summary", "intro", "source")
 LIST_KEYS = ("keywords", "tags", "aliases", "usage_scenarios")
 # In these a ` # …` after a plain value is a comment; elsewhere people mean it as text.
-WORD_KEYS = ("type", "category", "categories", "id", "agent", "pinned", "created", "updated")
+WORD_KEYS = (
+    *("type", "category", "categories", "id", "agent", "pinned", "created", "updated", "date"),
+)
 WANTED = (*TEXT_KEYS, *LIST_KEYS, *WORD_KEYS, "version", "metadata")
 PROSE_KEYS = ("description", "summary", "intro")
 """Below these, lines that are no keys go on with the text."""

@@ -38,6 +38,8 @@ class Loaded:
     sources: Mapping[str, str]
     """Dotted key → `default`, `user config: FILE`, `project config: FILE`,
     `environment: RECALL_…` or `argument`."""
+    values: Mapping[str, Any]
+    """Dotted key → value, as the sources gave it."""
     notes: tuple[str, ...] = ()
     """What a person should know although nothing failed, one sentence or two each."""
     user_file: str = ""
@@ -85,6 +87,7 @@ def load(
     return Loaded(
         _settings(merged, rooted, project, home, trusted=trusted),
         MappingProxyType(merged.sources),
+        MappingProxyType(merged.values),
         (*merged.notes, *rooted.notes),
         str(user_file),
         str(project.config or ""),

@@ -383,3 +383,12 @@ def test_clean_is_one_line_and_cleans_once(text: str, limit: int) -> None:
     assert len(cleaned) <= limit
     assert clean(cleaned, limit) == cleaned
     assert all(c >= " " and not "\x7f" <= c <= "\x9f" for c in cleaned)
+
+
+def test_a_date_is_when_it_was_created() -> None:
+    """`date`, as blogs and exported notes write it, is read for `created`, which wins."""
+    assert parse_memory(
+        b"---\ntitle: A\ndate: 2025-06-13 08:30\n---\n", "a.md"
+    ).metadata.created == ("2025-06-13 08:30")
+    both = b"---\ndate: 2020-01-01\ncreated: 2025-01-01\n---\n"
+    assert parse_memory(both, "a.md").metadata.created == "2025-01-01"
