@@ -27,6 +27,7 @@ def test_toml_values_are_texts() -> None:
     )
     assert texts("toml", head) == {
         "title": "x: y",
+        "date": "2026-06-03",
         "created": "2026-06-03",
         "id": "7",
         "version": "1.0",

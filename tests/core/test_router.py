@@ -148,7 +148,7 @@ def test_a_crowded_category_shows_keywords_leaves_and_the_count_of_the_rest() ->
 
 
 def test_warnings_name_what_could_not_be_seen() -> None:
-    """Incomplete, unavailable and stale sources stand in the head; a scope switched off does not."""
+    """Incomplete, unavailable and stale sources stand in the head, scopes switched off do not."""
     status = SourceStatus(
         incomplete=(Incomplete("user", "dir_read_failed", 3),),
         unavailable=(Unavailable("project", "untrusted"), Unavailable("team", "disabled")),
