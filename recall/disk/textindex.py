@@ -27,6 +27,7 @@ _SMALL_HEAP = 15_000_000
 _BULK_HEAP = 80_000_000
 _BULK_DOCUMENTS = 200
 _MAX_SEGMENTS = 12
+_DELETE_BATCH = 500
 
 _FIELDS = (
     ("text", "stems", "position"),
@@ -128,7 +129,7 @@ class TextIndex:
         """
         bulk = expected > _BULK_DOCUMENTS
         heap, threads = (_BULK_HEAP, 2) if bulk else (_SMALL_HEAP, 1)
-        return IndexWriter(self, self._index.writer(heap_size=heap, num_threads=threads))
+        return IndexWriter(self, self._schema, self._index.writer(heap, threads))
 
     @property
     def segments(self) -> int:
@@ -223,28 +224,42 @@ class TextIndex:
 class IndexWriter:
     """Writes documents; a key written again replaces its document, so repeating is harmless."""
 
-    def __init__(self, index: TextIndex, writer: tantivy.IndexWriter) -> None:
+    def __init__(
+        self, index: TextIndex, schema: tantivy.Schema, writer: tantivy.IndexWriter
+    ) -> None:
         self._index = index
-        self._writer = writer
+        self._schema = schema
+        self._writer: tantivy.IndexWriter | None = writer
         self._empty = index.documents == 0
 
-    def write(self, documents: Iterable[Document], gone: Iterable[int] = ()) -> None:
-        for key in gone:
-            self._writer.delete_documents_by_term("key", key)
+    def write(self, documents: Sequence[Document], gone: Iterable[int] = ()) -> None:
+        """Queue documents, and the keys whose documents go. Raises ValueError once closed."""
+        writer = self._open()
+        keys = [*gone, *(() if self._empty else (document.key for document in documents))]
+        for start in range(0, len(keys), _DELETE_BATCH):
+            batch = keys[start : start + _DELETE_BATCH]
+            # By query: delete_documents_by_term takes a number for a signed one and finds nothing.
+            terms = [Query.term_query(self._schema, "key", key) for key in batch]
+            writer.delete_documents_by_query(any_of(terms))
         for document in documents:
-            if not self._empty:
-                self._writer.delete_documents_by_term("key", document.key)
-            self._writer.add_document(_to_tantivy(document))
+            writer.add_document(_to_tantivy(document))
 
     def commit(self) -> None:
-        self._writer.commit()
+        """Make what was queued durable, and visible to whoever reloads."""
+        self._open().commit()
         self._index.reload()
 
     def close(self) -> None:
         """Let go of the writer; many small segments are merged first (tenths of a second)."""
-        if self._index.segments > _MAX_SEGMENTS:
-            self._writer.wait_merging_threads()
+        writer, self._writer = self._writer, None
+        if writer is not None and self._index.segments > _MAX_SEGMENTS:
+            writer.wait_merging_threads()
             self._index.reload()
+
+    def _open(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            raise ValueError("the index writer is closed")
+        return self._writer
 
 
 def _to_tantivy(document: Document) -> tantivy.Document:
