@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
@@ -151,24 +152,21 @@ class Matcher:
         found += islice(self._phrases(folded), 50)
         return sorted(found)
 
-    def fuzzy_spans(self, folded: str) -> list[Span]:
-        """Return where the text holds a word one typo away from a long word of the question."""
+    def near_words(self, folded: str) -> dict[str, str]:
+        """Return long words of the question → the word of the text that is one typo away.
+
+        Of several the most frequent one.
+        """
         from rapidfuzz.distance import OSA
 
-        wanted = [term for term in self._words if len(term.text) >= _FUZZY_LENGTH]
-        near: dict[str, int | None] = {}
-        spans: list[Span] = []
-        for hit in _WORD.finditer(folded[:_MAX_FUZZY_TEXT]):
-            word = hit.group()
-            if word not in near:
-                near[word] = next(
-                    (t.number for t in wanted if OSA.distance(t.text, word, score_cutoff=1) <= 1),
-                    None,
-                )
-            number = near[word]
-            if number is not None:
-                spans.append((hit.start(), hit.end(), number))
-        return spans
+        wanted = [term.text for term in self._words if len(term.text) >= _FUZZY_LENGTH]
+        words = Counter(hit.group() for hit in _WORD.finditer(folded[:_MAX_FUZZY_TEXT]))
+        found: dict[str, str] = {}
+        for word, _ in words.most_common():
+            for one in wanted:
+                if one not in found and OSA.distance(one, word, score_cutoff=1) <= 1:
+                    found[one] = word
+        return found
 
     def _how(self, folded: str, *, whole: bool) -> _Found | None:
         if whole and " ".join(folded.split()) == self.text:

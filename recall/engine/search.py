@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from recall.core import sink
 from recall.core.cursor import CursorSigner
 from recall.core.matching import Matcher, fold
 from recall.core.messages import say
-from recall.core.question import Question, ask
-from recall.core.ranking import Evidence, order
+from recall.core.question import ask
 from recall.core.sink import json_text
 from recall.core.snapshot import Snapshot
 from recall.core.window import place
-from recall.engine.ports import Candidate, Reranker, Store
+from recall.engine.finding import Found, find
+from recall.engine.ports import Reranker, Store
 from recall.engine.reading import Piece, WindowReader
 from recall.engine.request import SearchRequest
 from recall.engine.turn import Conversation
@@ -23,9 +21,6 @@ from recall.errors import RequestError
 from recall.model import Match, Memory, Parsed, SourceStatus
 from recall.settings import Settings
 
-CANDIDATES = 50
-"""Documents taken from the text index and ranked again."""
-_ATTEMPTS = 3
 TELLING = 0.15
 TELLING_GRAMS = 0.06
 """The least share of a question's weight (idf) that the best of the results must hold. Below it
@@ -35,15 +30,6 @@ _FEW_TERMS = 3
 _ENVELOPE = 1_200
 _WINDOW_COST = 2
 """JSON characters that a window may take per character of its limit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What was found in one snapshot, best first; `fuzzy` where only near spellings matched."""
-
-    snapshot: Snapshot
-    memories: list[Memory]
-    fuzzy: bool = False
 
 
 def search(
@@ -67,8 +53,8 @@ def search(
             field="keywords",
             fix="Send a word, a phrase or a short question.",
         )
-    found = find(store, snapshot, list(usable.values()), request, reranker)
-    call = _Search(request, store, settings, signer, talk, found, usable)
+    found = find(store, snapshot, usable, request, reranker)
+    call = _Search(request, store, settings, signer, talk, found)
     answer = call.answer()
     ignored = [keyword for keyword in questions if keyword not in usable]
     if ignored:
@@ -76,72 +62,6 @@ def search(
         text = say("search.ignored", settings.language, keywords=shown)
         answer.setdefault("warnings", []).append(text)
     return answer
-
-
-def find(
-    store: Store,
-    snapshot: Snapshot,
-    questions: Sequence[Question],
-    request: SearchRequest,
-    reranker: Reranker | None = None,
-) -> Found:
-    """Return the best memories, from one state of the corpus: again if it moved meanwhile."""
-    for _ in range(_ATTEMPTS):
-        found = _find(store, snapshot, questions, request, reranker)
-        if store.unchanged_since(snapshot):
-            break
-        snapshot = store.refresh(index=True)
-    return found
-
-
-def _find(
-    store: Store,
-    snapshot: Snapshot,
-    questions: Sequence[Question],
-    request: SearchRequest,
-    reranker: Reranker | None,
-) -> Found:
-    scopes, categories = request.scopes, request.categories
-    for fuzzy in (False, True):
-        hits = store.find(
-            questions, scopes=scopes, categories=categories, limit=CANDIDATES, fuzzy=fuzzy
-        )
-        found = [
-            Candidate(memory, hit.score)
-            for hit in hits
-            if (memory := snapshot.by_key(hit.key)) is not None
-        ]
-        if not found:
-            continue
-        if reranker is not None:
-            found = reranker.rerank(questions, found)
-        memories = [candidate.memory for candidate in found]
-        if reranker is None:
-            evidence = _evidence(store, questions, found, fuzzy)
-            memories = order(memories, evidence, request.limit)
-        return Found(snapshot, memories[: request.limit], fuzzy)
-    return Found(snapshot, [])
-
-
-def _evidence(
-    store: Store, questions: Sequence[Question], found: Sequence[Candidate], fuzzy: bool
-) -> list[Evidence]:
-    keys = [candidate.memory.key for candidate in found]
-    if fuzzy:
-        return [Evidence(question, store.probe(question, keys, "fuzzy")) for question in questions]
-    if len(questions) == 1:
-        scores = [{candidate.memory.key: candidate.score for candidate in found}]
-    else:
-        scores = [store.probe(question, keys, "any") for question in questions]
-    return [
-        Evidence(
-            question,
-            score,
-            frozenset(store.probe(question, keys, "all")),
-            frozenset(store.probe(question, keys, "phrase")),
-        )
-        for question, score in zip(questions, scores, strict=True)
-    ]
 
 
 class _Search:
@@ -155,7 +75,6 @@ class _Search:
         signer: CursorSigner,
         talk: Conversation,
         found: Found,
-        questions: dict[str, Question],
     ) -> None:
         self._store = store
         self._settings = settings
@@ -164,7 +83,7 @@ class _Search:
         self._matchers: dict[str, Matcher] = {}
         self._weights: dict[str, dict[int, float]] = {}
         terms = 0
-        for keyword, question in questions.items():
+        for keyword, question in found.questions.items():
             matcher = Matcher(question, store.stem, terms)
             self._matchers[keyword] = matcher
             self._weights[keyword] = matcher.weighed(store.rarity(question))
@@ -254,11 +173,7 @@ class _Search:
         if limit <= 0:
             return Piece({})
         spans = sorted(
-            span
-            for matcher in self._matchers.values()
-            for span in (
-                matcher.fuzzy_spans(folded) if self._found.fuzzy else matcher.spans(folded)
-            )
+            span for matcher in self._matchers.values() for span in matcher.spans(folded)
         )
         start, end = place(parsed.body, spans, limit, limits.search_before)
         hits = [(a, b) for a, b, _ in spans if start <= a and b <= end]
@@ -273,10 +188,7 @@ class _Search:
             shown = sink.metadata(keyword, 200)
             match = matcher.match(shown, parsed.metadata, folded)
             if match is not None:
-                found.append(match)
-            elif self._found.fuzzy:
-                title = matcher.fuzzy_spans(fold(parsed.metadata.title))
-                found.append(Match(shown, "title" if title else "body", "fuzzy"))
+                found.append(match._replace(kind="fuzzy") if self._found.fuzzy else match)
         return found
 
 

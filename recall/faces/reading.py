@@ -155,7 +155,8 @@ def call(common: Common, parameters: str) -> int:
 def _ask(common: Common, parameters: dict[str, Any], lines: Any, command: str) -> int:
     with common.open() as recall:
         answer = recall.search_memory(**parameters)
-    code = _code(answer.get("sourceStatus"))
+    status = answer["sourceStatus"]
+    code = EXIT_OK if status["searchedScopes"] else EXIT_FAILED
     if answer.get("missingRefs") and not answer["results"]:
         code = EXIT_FAILED
     if common.json:
@@ -163,7 +164,7 @@ def _ask(common: Common, parameters: dict[str, Any], lines: Any, command: str) -
         return code
     for line in lines(answer, command + _repeat(common)):
         say(line)
-    _tell(answer["sourceStatus"])
+    _tell(status)
     return code
 
 

@@ -64,7 +64,8 @@ def init(
         emit(_plan_document(plan, changed, dry_run))
         return EXIT_OK
     if host and not found:
-        warn(f"No memory folder of {host} exists for this project or user.")
+        named = " or ".join(adopt.HOSTS) if host == "auto" else host
+        warn(f"{named} has no memory folder for this project or user yet.")
     for line in _plan_lines(plan, changed, dry_run):
         say(line)
     return EXIT_OK
@@ -99,7 +100,8 @@ def _plan_lines(plan: initfile.InitPlan, changed: bool, dry_run: bool) -> Iterat
     if not changed:
         yield f"{plan.path} already says all of this; nothing was written."
         return
-    yield plan.diff.rstrip("\n")
+    if dry_run or plan.before is not None:
+        yield plan.diff.rstrip("\n")
     verb = "would be" if dry_run else "was"
     if plan.diff:
         yield f"{plan.path} {verb} written."
@@ -162,7 +164,7 @@ def _status_lines(document: dict[str, Any]) -> Iterator[str]:
     yield from show.status_lines(document["sourceStatus"])
     yield ""
     if not document["roots"]:
-        yield "No memory folder is configured: name one with --root, or run recall init."
+        yield show.NO_ROOTS
     for root in document["roots"]:
         yield f"root     {root['scope']:<8} {root['path']}  ({root['origin']})"
     yield f"cache    {document['cache']}  (can be deleted at any time)"
@@ -219,7 +221,7 @@ def _file(roots: tuple[str, ...], one: FileFaults) -> dict[str, Any]:
     out: dict[str, Any] = {
         "file": os.path.join(roots[one.root], one.path),
         "faults": [fault.to_dict() for fault in one.faults],
-        "missing": list(one.missing),
+        "missing": [] if one.state else list(one.missing),
     }
     if one.state:
         out["skipped"] = one.state

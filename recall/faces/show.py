@@ -8,11 +8,14 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+NO_ROOTS = "No memory folder is configured: name one with --root, or run recall init."
 _MARGIN = "    "
 
 
 def status_lines(status: Mapping[str, Any]) -> list[str]:
     """Return what a person must know of the source: only what is not as it should be."""
+    if not status["searchedScopes"] and not status["incompleteScopes"]:
+        return [NO_ROOTS]
     out = [
         f"! scope {one['scope']} is unavailable: {one['reason']}"
         for one in status["unavailableScopes"]
@@ -22,14 +25,15 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
         found = one.get("discovered")
         known = f", {found} known" if found is not None else ""
         out.append(
-            f"! scope {one['scope']} is incomplete: {one['reason']} "
-            f"({one['returned']} read{known})"
+            f"! scope {one['scope']} is incomplete: {one['reason']} ({one['returned']} read{known})"
         )
     if status["freshness"]["state"] == "stale":
         seconds = status["freshness"].get("ageMs", 0) / 1000
         out.append(f"! another process is refreshing; this is {seconds:.1f} s old")
     if status.get("skippedTotal"):
-        out.append(f"! {status['skippedTotal']} files skipped; recall doctor names them")
+        count = status["skippedTotal"]
+        files = "1 file" if count == 1 else f"{count} files"
+        out.append(f"! {files} skipped; recall doctor says why")
     return out
 
 

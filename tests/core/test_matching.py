@@ -87,10 +87,10 @@ def test_what_does_not_match_has_no_reason() -> None:
     assert matcher("zebra").match("zebra", Metadata(title="A"), "body") is None
 
 
-def test_one_typo_is_found_in_long_words_only() -> None:
-    """Fuzzy spans are words one edit from a word of five letters or more."""
-    assert [s[:2] for s in matcher("kubernetse").fuzzy_spans("the kubernetes")] == [(4, 14)]
-    assert matcher("pods").fuzzy_spans("pod pdos") == []
+def test_one_typo_is_mended_in_long_words_only() -> None:
+    """A word of five letters or more has a neighbour one edit away; shorter ones have none."""
+    assert matcher("kubernetse").near_words("the kubernetes") == {"kubernetse": "kubernetes"}
+    assert matcher("pods").near_words("pod pdos") == {}
 
 
 @given(st.text(max_size=30), st.text(max_size=200))
@@ -100,5 +100,5 @@ def test_any_question_meets_any_text(keyword: str, text: str) -> None:
     spans = one.spans(fold(text))
     assert spans == sorted(spans)
     assert all(0 <= start < end <= len(text) for start, end, _ in spans)
-    one.fuzzy_spans(fold(text))
+    one.near_words(fold(text))
     one.match(keyword, Metadata(title=text), fold(text))

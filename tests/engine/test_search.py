@@ -133,7 +133,8 @@ def test_text_past_20000_characters_is_found(root: Path, opened: Opener) -> None
 
 def test_one_typo_in_a_long_word_when_nothing_else_matches(root: Path, opened: Opener) -> None:
     """A misspelt word of five letters or more finds its neighbour, and the answer says so."""
-    write(root, "a.md", "The kubernetes cluster.", name="A")
+    write(root, "a.md", "The kubernetes cluster.", name="A", description="B")
+    write(root, "b.md", "kubernete", name="B", description="C")
     answer = opened().search_memory(mode="search", keywords=["kubernetse"])
     (result,) = answer["results"]
     assert result["matches"] == [{"keyword": "kubernetse", "source": "body", "kind": "fuzzy"}]

@@ -73,7 +73,7 @@ def test_tree_works_on_any_folder(recall: Command, folder: Path) -> None:
     assert ran.code == 0
     assert "├── " in ran.out or "└── " in ran.out
     assert "[project:deploy/staging.md] Staging" in ran.out
-    assert "1 files skipped" in ran.err
+    assert "1 file skipped" in ran.err
 
 
 def test_tree_as_json_carries_revision_and_counts(recall: Command, folder: Path) -> None:
@@ -190,6 +190,7 @@ def test_init_dry_run_writes_nothing(recall: Command, folder: Path, tmp_path: Pa
         (("call", "--root", "notes", "{"), 2, "not JSON"),
         (("call", "--root", "notes", "[]"), 2, "one JSON object"),
         (("call", "--root", "notes", '{"mode": "find"}'), 2, "mode must be one of"),
+        (("search", "a"), 1, "No memory folder is configured"),
         ((), 2, "Usage"),
     ],
 )

@@ -1,0 +1,128 @@
+"""Finding memories for questions: candidates from the text index, ranked again, typos mended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from recall.core.matching import Matcher, fold
+from recall.core.question import Question, ask
+from recall.core.ranking import Evidence, order
+from recall.core.snapshot import Snapshot
+from recall.engine.ports import Candidate, Reranker, Store
+from recall.engine.request import SearchRequest
+from recall.model import Memory
+
+CANDIDATES = 50
+"""Documents taken from the text index and ranked again."""
+_ATTEMPTS = 3
+_MENDING = 10
+"""Memories that are read to find how a misspelt word is spelt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found in one snapshot, best first, and by which questions (keyword → question).
+
+    `fuzzy`: nothing matched as written, these are the questions with their typos mended.
+    """
+
+    snapshot: Snapshot
+    memories: list[Memory]
+    questions: Mapping[str, Question]
+    fuzzy: bool = False
+
+
+def find(
+    store: Store,
+    snapshot: Snapshot,
+    questions: Mapping[str, Question],
+    request: SearchRequest,
+    reranker: Reranker | None = None,
+) -> Found:
+    """Return the best memories, from one state of the corpus: again if it moved meanwhile."""
+    for _ in range(_ATTEMPTS):
+        finder = _Finder(store, snapshot, request, reranker)
+        found = finder.find(questions)
+        if not found.memories:
+            mended = finder.mended(questions)
+            if mended:
+                found = replace(finder.find(mended), fuzzy=True)
+        if store.unchanged_since(snapshot):
+            break
+        snapshot = store.refresh(index=True)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Searches one snapshot."""
+
+    store: Store
+    snapshot: Snapshot
+    request: SearchRequest
+    reranker: Reranker | None
+
+    def find(self, questions: Mapping[str, Question]) -> Found:
+        asked = list(questions.values())
+        found = self._candidates(asked, fuzzy=False)
+        if self.reranker is not None:
+            found = self.reranker.rerank(asked, found)
+            memories = [candidate.memory for candidate in found]
+        else:
+            memories = [candidate.memory for candidate in found]
+            memories = order(memories, self._evidence(asked, found), self.request.limit)
+        return Found(self.snapshot, memories[: self.request.limit], questions)
+
+    def mended(self, questions: Mapping[str, Question]) -> dict[str, Question]:
+        """Return the questions with one typo a word mended after what the corpus holds."""
+        out = {}
+        for keyword, question in questions.items():
+            near = self._near(question)
+            if near:
+                out[keyword] = ask(" ".join(near.get(word, word) for word in question.words))
+        return out
+
+    def _near(self, question: Question) -> dict[str, str]:
+        matcher = Matcher(question, self.store.stem)
+        for candidate in self._candidates([question], fuzzy=True)[:_MENDING]:
+            try:
+                parsed = self.store.read(candidate.memory)
+            except OSError:
+                continue
+            near = matcher.near_words(fold(f"{parsed.metadata.title}\n{parsed.body}"))
+            if near:
+                return near
+        return {}
+
+    def _candidates(self, questions: Sequence[Question], *, fuzzy: bool) -> list[Candidate]:
+        hits = self.store.find(
+            questions,
+            scopes=self.request.scopes,
+            categories=self.request.categories,
+            limit=CANDIDATES,
+            fuzzy=fuzzy,
+        )
+        return [
+            Candidate(memory, hit.score)
+            for hit in hits
+            if (memory := self.snapshot.by_key(hit.key)) is not None
+        ]
+
+    def _evidence(
+        self, questions: Sequence[Question], found: Sequence[Candidate]
+    ) -> list[Evidence]:
+        keys = [candidate.memory.key for candidate in found]
+        if len(questions) == 1:
+            scores = [{candidate.memory.key: candidate.score for candidate in found}]
+        else:
+            scores = [self.store.probe(question, keys, "any") for question in questions]
+        return [
+            Evidence(
+                question,
+                score,
+                frozenset(self.store.probe(question, keys, "all")),
+                frozenset(self.store.probe(question, keys, "phrase")),
+            )
+            for question, score in zip(questions, scores, strict=True)
+        ]
