@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall.app import Recall, open_recall
+from recall.core.cursor import CursorSigner
+from recall.core.question import Question
 from recall.core.sink import json_text
+from recall.engine.ports import Candidate
+from recall.engine.session import Session
 from recall.errors import RequestError
 
 
@@ -134,7 +139,6 @@ def test_text_past_20000_characters_is_found(root: Path, opened: Opener) -> None
 def test_one_typo_in_a_long_word_when_nothing_else_matches(root: Path, opened: Opener) -> None:
     """A misspelt word of five letters or more finds its neighbour, and the answer says so."""
     write(root, "a.md", "The kubernetes cluster.", name="A", description="B")
-    write(root, "b.md", "kubernete", name="B", description="C")
     answer = opened().search_memory(mode="search", keywords=["kubernetse"])
     (result,) = answer["results"]
     assert result["matches"] == [{"keyword": "kubernetse", "source": "body", "kind": "fuzzy"}]
@@ -305,6 +309,29 @@ def test_a_fetch_after_a_search_fills_the_gaps(root: Path, opened: Opener) -> No
             break
         got[(result["range"]["start"], result["range"]["end"])] = result["content"]
     assert "".join(text for _, text in sorted(got.items())) == body
+
+
+class Backwards:
+    """A second ranker that turns the order round."""
+
+    def rerank(self, questions: Sequence[Question], found: Sequence[Candidate]) -> list[Candidate]:
+        assert [question.text for question in questions] == ["needle"]
+        return sorted(found, key=lambda candidate: candidate.score)
+
+
+def test_a_second_ranker_decides_the_order(root: Path, opened: Opener) -> None:
+    """Who brings a ranker of their own gets the candidates, and its order is the answer's."""
+    write(root, "often.md", "needle " * 20, name="A")
+    write(root, "once.md", "a needle in a long text of other words " * 3, name="B")
+    recall = opened()
+    assert found(recall, "needle") == ["often.md", "once.md"]
+    signer = CursorSigner([b"k" * 32])
+    session = Session(recall.store, recall.settings, signer, Backwards())
+    answer = session.search_memory(mode="search", keywords=["needle"])
+    assert [result["ref"] for result in answer["results"]] == [
+        "project:once.md",
+        "project:often.md",
+    ]
 
 
 KEYWORDS = st.text(
