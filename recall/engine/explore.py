@@ -12,12 +12,12 @@ from recall.core.router import category_label
 from recall.core.sink import json_text
 from recall.core.snapshot import Snapshot
 from recall.core.tree import CategoryNode, Tree, leaf_order
+from recall.engine.categories import find_category, unknown_category
 from recall.engine.request import Branch, ExploreRequest
 from recall.model import SCOPES, Memory
 from recall.settings import Settings
 
 _ENVELOPE = 1_200
-_CLOSE = 60
 _SCOPE_ORDER = {scope: i for i, scope in enumerate(SCOPES)}
 
 
@@ -85,7 +85,7 @@ class _Explore:
         return [text for i, text in enumerate(texts) if i in kept]
 
     def branch(self, branch: Branch) -> dict[str, Any]:
-        node = self._tree.node(branch.category) or self._labelled(branch.category)
+        node = find_category(self._tree, branch.category)
         if node is None:
             return self._unknown(branch)
         start = self._start(branch, node)
@@ -111,10 +111,6 @@ class _Explore:
             out["nextCursor"] = self._signer.issue(BranchCursor(node.category, self._scopes, last))
         return out
 
-    def _labelled(self, label: str) -> CategoryNode | None:
-        """Return the category that the tree shows under this label."""
-        return next((n for n in self._tree.nodes if category_label(n.category) == label), None)
-
     def _start(self, branch: Branch, node: CategoryNode) -> int:
         """Return where the page starts: after the last ref shown, wherever that stands now."""
         if branch.cursor is None:
@@ -126,21 +122,11 @@ class _Explore:
         )
 
     def _unknown(self, branch: Branch) -> dict[str, Any]:
-        from rapidfuzz import process
-
         if branch.cursor is not None:
             # The category is gone since the last page: say so rather than refuse the cursor.
             self._signer.read_branch(branch.cursor, branch.category, self._scopes)
-        names = [node.category for node in self._tree.nodes]
-        close = process.extractOne(branch.category, names, score_cutoff=_CLOSE)
-        shown = sink.metadata(branch.category, 100)
-        if close:
-            near = category_label(close[0])
-            text = say("explore.suggestion", self._language, category=shown, suggestion=near)
-        else:
-            text = say("explore.unknown_category", self._language, category=shown)
-        self.warnings.append(text)
-        return {"category": shown, "total": 0, "leaves": []}
+        self.warnings.append(unknown_category(self._tree, branch.category, self._language))
+        return {"category": sink.metadata(branch.category, 100), "total": 0, "leaves": []}
 
 
 def _node(node: CategoryNode) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from recall.core import sink
@@ -12,6 +13,7 @@ from recall.core.question import ask
 from recall.core.sink import json_text
 from recall.core.snapshot import Snapshot
 from recall.core.window import place
+from recall.engine.categories import find_category, unknown_category
 from recall.engine.finding import Found, find
 from recall.engine.ports import Reranker, Store
 from recall.engine.reading import Piece, WindowReader
@@ -53,15 +55,34 @@ def search(
             field="keywords",
             fix="Send a word, a phrase or a short question.",
         )
+    request, unknown = _with_categories(request, snapshot, settings.language)
     found = find(store, snapshot, usable, request, reranker)
     call = _Search(request, store, settings, signer, talk, found)
     answer = call.answer()
     ignored = [keyword for keyword in questions if keyword not in usable]
     if ignored:
         shown = ", ".join(sink.metadata(keyword, 40) for keyword in ignored)
-        text = say("search.ignored", settings.language, keywords=shown)
-        answer.setdefault("warnings", []).append(text)
+        unknown.append(say("search.ignored", settings.language, keywords=shown))
+    if unknown:
+        answer["warnings"] = [*unknown, *answer.get("warnings", ())]
     return answer
+
+
+def _with_categories(
+    request: SearchRequest, snapshot: Snapshot, language: str
+) -> tuple[SearchRequest, list[str]]:
+    """Return the request with categories by their own names, and what to say of unknown ones.
+
+    An unknown one stays in the request: where all are unknown, nothing is found in them.
+    """
+    names: list[str] = []
+    warnings: list[str] = []
+    for name in request.categories:
+        node = find_category(snapshot.tree, name)
+        names.append(node.category if node else name)
+        if node is None:
+            warnings.append(unknown_category(snapshot.tree, name, language))
+    return replace(request, categories=tuple(names)), warnings
 
 
 class _Search:

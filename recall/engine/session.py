@@ -79,6 +79,7 @@ class Session:
         if mark in talk.turn.requests:
             return {
                 "mode": parameters["mode"],
+                "sourceStatus": snapshot.status_for(request.scopes).to_dict(),
                 "duplicateRequest": True,
                 "warnings": [say("duplicate_request", self._settings.language)],
             }

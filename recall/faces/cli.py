@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,16 @@ class Common:
     agent: str | None = None
     cache_dir: str | None = None
     state_dir: str | None = None
+
+    def repeated(self) -> str:
+        """Return the options as a follow-up command needs them to reach the same memories."""
+        given = [("--root", root) for root in self.roots]
+        given += [
+            (f"--{name.replace('_', '-')}", value)
+            for name in ("language", "agent", "cache_dir", "state_dir")
+            if (value := getattr(self, name)) is not None
+        ]
+        return "".join(f" {name} {shlex.quote(value)}" for name, value in given)
 
     def load(self, more_roots: Sequence[str] = ()) -> config.Loaded:
         """Return the settings and where each of them comes from."""
@@ -142,14 +153,21 @@ def run(argv: Sequence[str]) -> int:
         click.echo(error.format_message())
         return EXIT_USAGE
     except click.ClickException as error:
-        error.show(sys.stderr)
+        if as_json:
+            emit({"error": {"code": "USAGE", "message": error.format_message()}})
+        else:
+            error.show(sys.stderr)
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         warn("Interrupted.")
         return 130
-    except BrokenPipeError:
+    except BrokenPipeError:  # whoever read the output has gone
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except OSError as error:
+        failed = RecallError(f"{error.filename or 'the system'}: {error.strerror or error}")
+        _report(failed, as_json)
         return EXIT_FAILED
     return result if isinstance(result, int) else EXIT_OK
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -55,13 +54,25 @@ def tree(common: Common, folders: tuple[str, ...]) -> int:
     else:
         say(router.text)
         _tell(status)
-    return _code(status)
+    return EXIT_FAILED if status["incompleteScopes"] and not status["searchedScopes"] else EXIT_OK
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
-@click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="Repeatable.")
-@click.option("--category", "categories", multiple=True, metavar="NAME", help="Repeatable.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(SCOPES),
+    help="Only memories of this scope; repeatable.",
+)
+@click.option(
+    "--category",
+    "categories",
+    multiple=True,
+    metavar="NAME",
+    help="Only memories of this category, as the tree names it; repeatable.",
+)
 @click.option("--limit", type=int, help="Results, 1 to 5 (the default).")
 @common_options
 def search(
@@ -101,7 +112,13 @@ def fetch(common: Common, refs: tuple[str, ...], cursor: str | None) -> int:
 
 @click.command()
 @click.argument("categories", nargs=-1, metavar="[CATEGORY]...")
-@click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="Repeatable.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(SCOPES),
+    help="Only memories of this scope; repeatable.",
+)
 @click.option("--limit", type=int, help="Memories per category, 1 to 20 (the default).")
 @click.option("--cursor", help="Continue a category where a page ended; with one CATEGORY.")
 @common_options
@@ -125,7 +142,10 @@ def explore(
         parameters["scopes"] = list(scopes)
     if limit is not None:
         parameters["limitPerBranch"] = limit
-    return _ask(common, parameters, show.explored, "recall explore")
+    hint = "recall explore" + "".join(f" --scope {scope}" for scope in scopes)
+    if limit is not None:
+        hint += f" --limit {limit}"
+    return _ask(common, parameters, show.explored, hint)
 
 
 @click.command()
@@ -149,7 +169,7 @@ def call(common: Common, parameters: str) -> int:
     with common.open() as recall:
         answer = recall.search_memory(**given)
     emit(answer)
-    return _code(answer.get("sourceStatus"))
+    return EXIT_OK if answer["sourceStatus"]["searchedScopes"] else EXIT_FAILED
 
 
 def _ask(common: Common, parameters: dict[str, Any], lines: Any, command: str) -> int:
@@ -162,28 +182,16 @@ def _ask(common: Common, parameters: dict[str, Any], lines: Any, command: str) -
     if common.json:
         emit(answer)
         return code
-    for line in lines(answer, command + _repeat(common)):
+    for line in lines(answer, command + common.repeated()):
         say(line)
     _tell(status)
     return code
-
-
-def _repeat(common: Common) -> str:
-    """Return the options that a follow-up command needs to reach the same memories."""
-    return "".join(f" --root {shlex.quote(root)}" for root in common.roots)
 
 
 def _tell(status: Mapping[str, Any]) -> None:
     lines: Sequence[str] = show.status_lines(status)
     for line in lines:
         warn(line)
-
-
-def _code(status: Mapping[str, Any] | None) -> int:
-    """Nothing to look at at all is a failure; a part that is missing is told, and is none."""
-    if status and not status["searchedScopes"] and status["incompleteScopes"]:
-        return EXIT_FAILED
-    return EXIT_OK
 
 
 COMMANDS = (tree, search, fetch, explore, call)

@@ -157,10 +157,19 @@ def _settings(loaded: Loaded) -> dict[str, dict[str, Any]]:
 
 def _status_lines(document: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"{document['memories']} memories: {document['structured']} structured, "
-        f"{document['legacy']} legacy. Mode {document['mode']}. "
-        f"Revision {document['revision'][:12]}."
+        f"{show.count(document['memories'], 'memory', 'memories')}: "
+        f"{document['structured']} structured, {document['legacy']} legacy. "
+        f"Mode {document['mode']}. Revision {document['revision'][:12]}."
     )
+    if document["memories"]:
+        waiting = show.count(document["legacy"], "memory waits", "memories wait")
+        yield (
+            "Ready for structured recall."
+            if document["ready"]
+            else (
+                f"Not ready for structured recall: {waiting} for complete metadata (recall doctor)."
+            )
+        )
     yield from show.status_lines(document["sourceStatus"])
     yield ""
     if not document["roots"]:
@@ -246,13 +255,16 @@ def _doctor_lines(document: dict[str, Any]) -> Iterator[str]:
     for skipped in document["skipped"]:
         yield f"{skipped['path']}: skipped: {skipped['why']}"
     yield from show.status_lines(document["sourceStatus"])
+    missing = Counter(field for one in document["files"] for field in one["missing"])
     legacy = sum(1 for one in document["files"] if one["missing"])
     yield (
-        f"{document['memories']} memories, {legacy} without complete metadata of their own, "
-        f"{sum(kinds.values())} faults."
+        f"{show.count(document['memories'], 'memory', 'memories')}, {legacy} without complete "
+        f"metadata of their own, {show.count(sum(kinds.values()), 'fault', 'faults')}."
     )
-    for kind, count in kinds.most_common():
-        yield f"  {count:5} {kind}"
+    for kind, number in kinds.most_common():
+        yield f"  {number:5} {kind}"
+    for field, number in missing.most_common():
+        yield f"  {number:5} lack {field}"
 
 
 COMMANDS = (init, status, doctor)

@@ -31,10 +31,14 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
         seconds = status["freshness"].get("ageMs", 0) / 1000
         out.append(f"! another process is refreshing; this is {seconds:.1f} s old")
     if status.get("skippedTotal"):
-        count = status["skippedTotal"]
-        files = "1 file" if count == 1 else f"{count} files"
+        files = count(status["skippedTotal"], "file", "files")
         out.append(f"! {files} skipped; recall doctor says why")
     return out
+
+
+def count(number: int, one: str, many: str) -> str:
+    """Return `1 file` or `2 files`."""
+    return f"{number} {one if number == 1 else many}"
 
 
 def fetched(answer: Mapping[str, Any], hint: str) -> list[str]:

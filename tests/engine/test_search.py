@@ -239,6 +239,16 @@ def test_scopes_and_categories_narrow_the_search(tmp_path: Path, opened: Opener)
     assert answer["sourceStatus"]["searchedScopes"] == ["user"]
 
 
+def test_a_category_can_be_named_as_the_tree_shows_it(root: Path, opened: Opener) -> None:
+    """A search in a category takes its label, and says so where there is none of that name."""
+    write(root, "a.md", "needle", name="A", category="ＡＰＩ notes")
+    recall = opened()
+    assert found(recall, "needle", categories=["API notes"]) == ["a.md"]
+    answer = recall.search_memory(mode="search", keywords=["needle"], categories=["API nots"])
+    assert answer["results"] == []
+    assert "API notes" in answer["warnings"][0]
+
+
 def test_the_same_search_twice_in_a_turn_is_a_duplicate(root: Path, opened: Opener) -> None:
     """A repeated search is answered with a reminder, until the turn ends."""
     write(root, "a.md", "needle", name="A")

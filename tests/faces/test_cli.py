@@ -116,6 +116,47 @@ def test_explore_lists_categories_and_leaves(recall: Command, folder: Path) -> N
     )
 
 
+def test_a_printed_page_continuation_keeps_its_options(recall: Command, folder: Path) -> None:
+    """The command for a category's next page repeats scopes and limit, and works."""
+    for i in range(3):
+        write(folder, f"deploy/{i}.md", "x", name=f"N{i}")
+    first = recall(
+        "explore",
+        "deploy",
+        "--scope",
+        "project",
+        "--limit",
+        "2",
+        "--root",
+        "notes",
+        "--agent",
+        "me",
+    )
+    (line,) = [line for line in first.out.splitlines() if "more: recall" in line]
+    second = recall(*line.split("more: recall ")[1].split())
+    assert second.code == 0
+    assert "[project:deploy/2.md]" in second.out
+
+
+def test_a_place_that_cannot_be_written_is_an_error(
+    recall: Command, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file where a folder is needed ends with its name and reason, not with a traceback."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("RECALL_CONFIG", str(tmp_path / "file" / "config.toml"))
+    ran = recall("init")
+    assert ran.code != 0
+    assert "file" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_wrong_use_is_json_too_where_json_was_asked_for(recall: Command) -> None:
+    """A misspelt option under `--json` is one document as well."""
+    ran = recall("tree", "--json", "--rot", "x")
+    assert ran.code == 2
+    assert ran.json["error"]["code"] == "USAGE"
+
+
 def test_call_is_the_tool_itself(recall: Command, folder: Path) -> None:
     """`recall call` takes the tool's parameters and prints its result."""
     parameters = json.dumps({"mode": "search", "keywords": ["deploy"]})

@@ -1,0 +1,164 @@
+"""docs/cli.md says what the commands do: help, JSON and exit codes are compared with them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from docs_runner import CLI_PAGE, ROOT, with_help
+
+from recall.faces.cli import cli, run
+
+PAGE = CLI_PAGE.read_text(encoding="utf-8")
+with contextlib.redirect_stdout(io.StringIO()):
+    run(["--version"])  # registers the commands
+COMMANDS = dict(cli.commands)
+FIXTURES = ROOT / "fixtures" / "memory" / "project"
+
+ARGUMENTS = {
+    "init": ["--dry-run"],
+    "status": [],
+    "doctor": [],
+    "tree": [],
+    "search": ["staging"],
+    "fetch": ["project:tech-stack.md"],
+    "explore": [],
+    "call": ['{"mode": "explore"}'],
+}
+"""What makes each command do its work."""
+
+Runner = Callable[..., tuple[int, str, str]]
+
+
+def section(name: str) -> str:
+    return PAGE.split(f"\n## recall {name}\n")[1].split("\n## ")[0]
+
+
+@pytest.fixture
+def recall(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Runner:
+    """Run a command line in a home of its own; returns exit code, standard output and error."""
+    for name in [name for name in os.environ if name.startswith(("RECALL_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    def runner(*arguments: str) -> tuple[int, str, str]:
+        code = run(arguments)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return runner
+
+
+def test_help_stands_in_the_page_word_for_word() -> None:
+    """Every help text of the page is what the command prints."""
+    # After a change: python -m tests.docs_runner --write
+    assert with_help(PAGE) == PAGE
+
+
+def test_every_command_has_a_section() -> None:
+    """The page has a section with the help of each command, and of no other."""
+    assert re.findall(r"(?m)^## recall (\w+)$", PAGE) == list(COMMANDS)
+    for name in COMMANDS:
+        assert f"\n$ recall {name} --help\n" in section(name)
+    assert set(ARGUMENTS) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_the_common_options(name: str) -> None:
+    """--json, --root and where files are kept can be given to every command."""
+    options = {one for parameter in COMMANDS[name].params for one in parameter.opts}
+    assert {"--json", "--root", "--cache-dir", "--state-dir", "--language", "--agent"} <= options
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_json_is_one_document_with_the_fields_of_the_page(name: str, recall: Runner) -> None:
+    """With --json a command prints one JSON document; each of its fields is explained."""
+    code, out, _ = recall(name, "--json", "--root", str(FIXTURES), *ARGUMENTS[name])
+    document: dict[str, Any] = json.loads(out)
+    assert code == 0
+    known = set(re.findall(r"`(\w+)`", section(name)))
+    assert document.keys() <= known
+    for entries in document.values():
+        first = entries[0] if isinstance(entries, list) and entries else None
+        if name in ("init", "status", "doctor") and isinstance(first, dict):
+            inner = set(re.findall(r"\w+", section(name)))
+            assert first.keys() <= inner
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_exit_codes_are_those_of_the_page(name: str, recall: Runner, tmp_path: Path) -> None:
+    """0 for work done, 1 where there is nothing to work on, 2 for wrong use; the page says so."""
+    text = section(name).split("\nExit codes:")[1]
+    assert all(re.search(rf"\b{code}\b", text) for code in (0, 1, 2))
+    assert recall(name, "--root", str(FIXTURES), *ARGUMENTS[name])[0] == 0
+    assert recall(name, "--no-such-option")[0] == 2
+    nowhere = recall(name, "--json", "--root", str(tmp_path / "nowhere"), *ARGUMENTS[name])
+    assert nowhere[0] == 1
+    assert json.loads(nowhere[1])["error"]["code"] == "ROOT_ERROR"
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "init"])
+def test_a_corpus_that_cannot_be_read_is_a_failure(
+    name: str, recall: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where none of the roots can be read, a command says so and fails."""
+    (tmp_path / "settings.toml").write_text('[roots]\nuser = ["/no/such/disk"]\n')
+    monkeypatch.setenv("RECALL_CONFIG", str(tmp_path / "settings.toml"))
+    code, out, err = recall(name, *ARGUMENTS[name])
+    assert code == 1
+    assert "root_read_failed" in out + err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_settings_that_cannot_be_used_are_wrong_use(
+    name: str, recall: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An unknown key ends every command with 2, and names the file and the key."""
+    settings = tmp_path / "settings.toml"
+    settings.write_text('langauge = "en"\n')
+    monkeypatch.setenv("RECALL_CONFIG", str(settings))
+    code, out, err = recall(name, *ARGUMENTS[name])
+    assert code == 2
+    assert "langauge" in out + err
+    assert str(settings) in out + err
+
+
+def test_what_is_not_found_is_no_failure_but_a_missing_ref_is(recall: Runner) -> None:
+    """An empty search is 0; a fetch of nothing that exists is 1; wrong parameters are 2."""
+    root = ("--root", str(FIXTURES))
+    assert recall("search", *root, "zeppelin")[0] == 0
+    assert recall("explore", *root, "no_such_category")[0] == 0
+    assert recall("fetch", *root, "project:nope.md")[0] == 1
+    assert recall("fetch", *root, "project:nope.md", "project:tech-stack.md")[0] == 0
+    assert recall("search", *root, "--limit", "9", "x")[0] == 2
+    assert recall("fetch", *root, "project:tech-stack.md", "--cursor", "abc")[0] == 2
+    assert recall("call", *root, "not json")[0] == 2
+
+
+def test_without_any_folder_a_search_fails_and_a_report_does_not(recall: Runner) -> None:
+    """Where no folder is configured nothing can be searched: that is said, and is a failure."""
+    for name in ("search", "fetch", "explore"):
+        code, _, err = recall(name, *ARGUMENTS[name])
+        assert code == 1
+        assert "No memory folder is configured" in err
+    for name in ("status", "doctor", "tree"):
+        assert recall(name)[0] == 0
+
+
+def test_no_option_is_left_unexplained() -> None:
+    """Every option of every command says what it does."""
+    for name, command in COMMANDS.items():
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, f"recall {name} {parameter.opts[0]}"
