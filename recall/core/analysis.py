@@ -35,8 +35,10 @@ _MAX_WORD = 64
 
 
 def normalize(text: str) -> str:
-    """Return the text as it is matched: NFKC; lengths may change."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    """Return the text as it is matched: NFKC, no lone surrogates; lengths may change."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def without_runs(text: str) -> str:

@@ -1,8 +1,9 @@
 """The catalog: what every file said when it was last read, in one SQLite database.
 
-Rebuildable at any time. Readers never block (WAL); whoever writes holds the cache's lock, so that
-SQLite's own busy handling is only a second belt. A database of another version, or one that
-SQLite can't read, is thrown away and built anew.
+Rebuildable at any time. Readers never block (WAL); whoever writes files' rows holds the cache's
+lock, so that SQLite's own busy handling is only a second belt. `catalog.sqlite` is a link to a
+database with a name of its own: a new one takes its place in one step, and no process ever finds
+one database's log beside another.
 """
 
 from __future__ import annotations
@@ -10,62 +11,22 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
+from urllib.parse import quote
 
+from recall.disk import rows as table
+from recall.disk.rows import VERSION, Entry, Known
 from recall.errors import StoreError
-from recall.model import Fault, Memory
+from recall.model import Fault
 
-VERSION = 1
-_BUSY_MS = 5_000
-
-_SELECT = (
-    "size, ctime_ns, ino, racy, state, content, indexed, "
-    "key, ref, scope, root, path, title, description, type, category, keywords, scenarios, "
-    "agent, pinned, structured, mtime_ns, version, total, digest"
-)
-SIZE, CTIME, INO, RACY, STATE, CONTENT, INDEXED = range(7)
-MEMORY = 7
-"""From this column on, a row is a `Memory`."""
-KEY, REF, SCOPE, ROOT, PATH = range(MEMORY, MEMORY + 5)
-MTIME = MEMORY + Memory._fields.index("mtime_ns")
-
-Row = tuple[Any, ...]
-"""One file as the catalog has it; the constants above are its columns."""
-
-_SCHEMA = f"""
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE file (
-    root INTEGER NOT NULL, path NOT NULL,
-    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
-    ino INTEGER NOT NULL, racy INTEGER NOT NULL,
-    state TEXT NOT NULL, content BLOB NOT NULL, indexed INTEGER NOT NULL, key INTEGER NOT NULL,
-    ref TEXT NOT NULL, scope TEXT NOT NULL, title TEXT NOT NULL, description TEXT NOT NULL,
-    type TEXT NOT NULL, category TEXT NOT NULL, keywords TEXT NOT NULL, scenarios TEXT NOT NULL,
-    agent TEXT NOT NULL, pinned INTEGER NOT NULL, structured INTEGER NOT NULL,
-    version TEXT NOT NULL, total INTEGER NOT NULL, digest BLOB NOT NULL,
-    missing TEXT NOT NULL, faults TEXT NOT NULL,
-    PRIMARY KEY (root, path)
-);
-CREATE INDEX file_unindexed ON file (key) WHERE indexed = 0;
-CREATE TABLE retired (key INTEGER PRIMARY KEY);
-INSERT INTO meta VALUES ('version', '{VERSION}'), ('generation', '0'), ('index', ''),
-                        ('index_generation', '0');
-"""
-
-
-class Entry(NamedTuple):
-    """A file to be recorded: its row, the owned fields it lacks, its faults.
-
-    `touched`: only the fingerprint changed; what it says and its key stay.
-    """
-
-    row: Row
-    missing: tuple[str, ...] = ()
-    faults: tuple[Fault, ...] = ()
-    touched: bool = False
+FILE = "catalog.sqlite"
+_BUSY_MS = 2_000
+_KEPT_GONE = 1_000
+"""For so many commits it is kept which files went; who is further behind reads everything."""
 
 
 class FileFaults(NamedTuple):
@@ -78,6 +39,17 @@ class FileFaults(NamedTuple):
     faults: tuple[Fault, ...]
 
 
+class News(NamedTuple):
+    """What changed: files that went and files that came or changed; `gone` is None where the
+    files are all that there are.
+    """
+
+    commit: int
+    generation: int
+    gone: list[tuple[int, str]] | None
+    files: list[Known]
+
+
 class CatalogUnusable(StoreError):
     """Garbage, truncated, or of another version: it has to be built anew."""
 
@@ -85,42 +57,29 @@ class CatalogUnusable(StoreError):
 class Catalog:
     """One open catalog. Not thread-safe by itself: the store guards it."""
 
-    def __init__(self, path: str) -> None:
-        """Open or create the database. Raises CatalogUnusable where it must be rebuilt."""
-        self.path = path
+    def __init__(self, folder: str) -> None:
+        """Open the folder's database. Raises FileNotFoundError where there is none, and
+        CatalogUnusable or sqlite3.DatabaseError where it must be built anew.
+        """
+        self._link = os.path.join(folder, FILE)
+        real = os.path.realpath(self._link)
+        self._inode = os.stat(real).st_ino
+        self._db = _connect(real)
         try:
-            self._db = self._open(path)
-            self._inode = os.stat(path).st_ino
-        except (sqlite3.DatabaseError, OSError) as error:
-            raise CatalogUnusable(f"the catalog can't be used: {error}") from error
-
-    @staticmethod
-    def _open(path: str) -> sqlite3.Connection:
-        db = sqlite3.connect(path, timeout=_BUSY_MS / 1000, check_same_thread=False)
-        try:
-            db.isolation_level = None
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
-                    for statement in _SCHEMA.split(";\n"):
-                        db.execute(statement)
-            finally:
-                db.execute("COMMIT")
-            found = db.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
-            if found is None or found[0] != str(VERSION):
-                raise sqlite3.DatabaseError(f"version {found and found[0]}, not {VERSION}")
+            found = self.meta("version")
+            self.name = self.meta("name")
         except BaseException:
-            db.close()
+            self._db.close()
             raise
-        return db
+        if found != VERSION:
+            self._db.close()
+            raise CatalogUnusable(f"it has version {found or 'unknown'}, this is {VERSION}")
 
     @property
     def replaced(self) -> bool:
-        """Whether another process has thrown this database away and built a new one."""
+        """Whether the database was deleted, or thrown away for a new one, since it was opened."""
         try:
-            return os.stat(self.path).st_ino != self._inode
+            return os.stat(self._link).st_ino != self._inode
         except OSError:
             return True
 
@@ -130,23 +89,35 @@ class Catalog:
     # --- reading
 
     def generation(self) -> int:
-        """Return the number of the last commit that changed a row."""
+        """Return the number of the last commit that changed what a file says, or lost one."""
         return int(self.meta("generation"))
+
+    def commit_number(self) -> int:
+        """Return the number of the last commit, also of those that only met new fingerprints."""
+        return int(self.meta("commit"))
 
     def meta(self, name: str) -> str:
         found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return str(found[0]) if found else ""
 
-    def load(self) -> tuple[int, list[Row]]:
-        """Return the generation and every row, as of one moment."""
+    def since(self, commit: int) -> News:
+        """Return what changed since the commit of that number, everything for one long ago."""
         with self._reading():
-            generation = self.generation()
-            rows = self._db.execute(f"SELECT {_SELECT} FROM file").fetchall()
-        # Names that are not UTF-8 are stored as blobs: SQLite's text can't hold them.
-        for i, row in enumerate(rows):
-            if type(row[PATH]) is bytes:
-                rows[i] = (*row[:PATH], os.fsdecode(row[PATH]), *row[PATH + 1 :])
-        return generation, rows
+            now, generation = self.commit_number(), self.generation()
+            gone: list[tuple[int, str]] | None = None
+            if commit >= max(0, int(self.meta("horizon"))):
+                query = "SELECT root, path FROM gone WHERE number > ?"
+                gone = [(r, table.loaded(p)) for r, p in self._db.execute(query, (commit,))]
+            after = -1 if gone is None else commit
+            query = f"SELECT {table.COLUMNS} FROM file WHERE changed > ?"
+            rows = self._db.execute(query, (after,)).fetchall()
+        return News(now, generation, gone, [table.known(row) for row in rows])
+
+    def content(self, root: int, path: str) -> bytes:
+        """Return the digest of the file's bytes when it was read, empty if it was not."""
+        query = "SELECT content FROM file WHERE root = ? AND path = ?"
+        found = self._db.execute(query, (root, table.stored(path))).fetchone()
+        return bytes(found[0]) if found else b""
 
     def faults(self) -> Iterator[FileFaults]:
         """Yield every file that has faults, is not a memory, or lacks metadata of its own."""
@@ -155,16 +126,13 @@ class Catalog:
             "WHERE state != '' OR missing != '' OR faults != '' ORDER BY root, path"
         )
         for root, path, state, missing, faults in self._db.execute(query):
-            name = os.fsdecode(path) if isinstance(path, bytes) else path
             found = tuple(Fault(*f) for f in json.loads(faults)) if faults else ()
-            yield FileFaults(root, name, state, tuple(missing.split()), found)
+            yield FileFaults(root, table.loaded(path), state, tuple(missing.split()), found)
 
     def unindexed(self, limit: int) -> list[tuple[int, str, int]]:
         """Return (root, path, key) of files whose content the text index does not hold yet."""
-        found = self._db.execute(
-            "SELECT root, path, key FROM file WHERE indexed = 0 AND state = '' LIMIT ?", (limit,)
-        )
-        return [(r, os.fsdecode(p) if isinstance(p, bytes) else p, k) for r, p, k in found]
+        query = "SELECT root, path, key FROM file WHERE indexed = 0 AND state = '' LIMIT ?"
+        return [(r, table.loaded(p), k) for r, p, k in self._db.execute(query, (limit,))]
 
     def retired(self) -> list[int]:
         """Return the keys that the text index still holds and should not."""
@@ -177,66 +145,72 @@ class Catalog:
         )
         return bool(self._db.execute(query).fetchone()[0])
 
-    # --- writing (the caller holds the cache's lock)
+    def index_state(self) -> tuple[str, str]:
+        """Return the text index's name (empty: there is none) and the number of its commits."""
+        query = "SELECT value FROM meta WHERE name IN ('index', 'index_generation') ORDER BY name"
+        (name,), (generation,) = self._db.execute(query).fetchall()
+        return name, generation
 
-    def apply(self, put: Iterable[Entry], drop: Iterable[tuple[int, str]]) -> int:
-        """Record and forget files in one transaction; returns the new generation."""
-        entries, gone = list(put), list(drop)
+    # --- writing
+
+    def apply(
+        self, put: Sequence[Entry], drop: Sequence[tuple[int, str]], devices: dict[int, int]
+    ) -> tuple[int, int]:
+        """Record and forget files in one transaction.
+
+        Returns the numbers that `commit_number` and `generation` give from now on. `devices`
+        says where roots lie now. The caller holds the cache's lock.
+        """
+        touched = [entry for entry in put if entry.touched]
+        changed = [entry for entry in put if not entry.touched]
+        keys = [(e.root, table.stored(e.path), e.memory.key if e.memory else 0) for e in changed]
+        gone = [(root, table.stored(path)) for root, path in drop]
         with self._writing():
-            for root, path in gone:
-                self._retire(root, path)
-                self._db.execute(
-                    "DELETE FROM file WHERE root = ? AND path = ?", (root, _stored(path))
-                )
-            for entry in entries:
-                (self._touch if entry.touched else self._put)(entry)
-            generation = self.generation() + 1
+            number, generation = self.commit_number() + 1, self.generation()
+            generation += bool(changed or gone)
+            run = self._db.executemany
+            # Keys whose content is no more wait for their removal from the text index.
+            run(
+                "INSERT OR IGNORE INTO retired SELECT key FROM file "
+                "WHERE root = ? AND path = ? AND state = '' AND key != ?",
+                [*keys, *((*one, 0) for one in gone)],
+            )
+            run("DELETE FROM file WHERE root = ? AND path = ?", gone)
+            run("INSERT INTO gone VALUES (?, ?, ?)", [(number, *one) for one in gone])
+            run(table.PUT, [table.row(entry, number) for entry in changed])
+            run(table.TOUCH, [table.touch_row(entry, number) for entry in touched])
+            for root, device in devices.items():
+                self._set(f"device {root}", str(device))
+            self._set("commit", str(number))
             self._set("generation", str(generation))
-        return generation
+            if number % (_KEPT_GONE // 2) == 0:
+                horizon = number - _KEPT_GONE
+                self._db.execute("DELETE FROM gone WHERE number <= ?", (horizon,))
+                self._set("horizon", str(max(0, horizon)))
+        return number, generation
 
     def mark_indexed(self, keys: Sequence[int], gone: Sequence[int]) -> None:
         """Note that the text index holds `keys` and no longer holds `gone`."""
         with self._writing():
             self._db.executemany(
-                "UPDATE file SET indexed = 1 WHERE key = ? AND indexed = 0", [(key,) for key in keys]
+                "UPDATE file SET indexed = 1 WHERE key = ? AND indexed = 0 AND state = ''",
+                [(key,) for key in keys],
             )
             self._db.executemany("DELETE FROM retired WHERE key = ?", [(key,) for key in gone])
             self._set("index_generation", str(int(self.meta("index_generation")) + 1))
 
     def new_index(self, name: str) -> None:
-        """Note that a new, empty text index called `name` replaces the old one."""
+        """Note that a new, empty text index called `name` replaces the old one ("": none does)."""
         with self._writing():
-            self._db.execute("UPDATE file SET indexed = 0")
+            self._db.execute("UPDATE file SET indexed = 0 WHERE indexed != 0")
             self._db.execute("DELETE FROM retired")
             self._set("index", name)
             self._set("index_generation", str(int(self.meta("index_generation")) + 1))
 
-    def _put(self, entry: Entry) -> None:
-        row = entry.row
-        self._retire(row[ROOT], row[PATH], keep=row[KEY])
-        values = [*row[:PATH], _stored(row[PATH]), *row[PATH + 1 :]]
-        faults = json.dumps([list(f) for f in entry.faults]) if entry.faults else ""
-        marks = ", ".join("?" * (len(values) + 2))
-        self._db.execute(
-            f"INSERT OR REPLACE INTO file ({_SELECT}, missing, faults) VALUES ({marks})",
-            [*values, " ".join(entry.missing), faults],
-        )
-
-    def _touch(self, entry: Entry) -> None:
-        row = entry.row
-        self._db.execute(
-            "UPDATE file SET size = ?, ctime_ns = ?, ino = ?, racy = ?, mtime_ns = ? "
-            "WHERE root = ? AND path = ?",
-            (*row[: RACY + 1], row[MTIME], row[ROOT], _stored(row[PATH])),
-        )
-
-    def _retire(self, root: int, path: str, keep: int | None = None) -> None:
-        """Queue the key that the file's content had for removal from the text index."""
-        self._db.execute(
-            "INSERT OR IGNORE INTO retired SELECT key FROM file "
-            "WHERE root = ? AND path = ? AND state = '' AND key IS NOT ?",
-            (root, _stored(path), keep),
-        )
+    def note(self, name: str, value: str) -> None:
+        """Set one value of `meta`."""
+        with self._writing():
+            self._set(name, value)
 
     def _set(self, name: str, value: str) -> None:
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
@@ -246,10 +220,11 @@ class Catalog:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+            self._db.execute("COMMIT")
+        finally:
+            # SQLite itself rolls back after some errors, a full disk for one.
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -257,23 +232,64 @@ class Catalog:
         try:
             yield
         finally:
-            self._db.execute("COMMIT")
+            if self._db.in_transaction:
+                self._db.execute("COMMIT")
 
 
-def memory_of(row: Row) -> Memory:
-    return Memory._make(row[MEMORY:])
+def create(folder: str) -> None:
+    """Put a new, empty database in the place of any other. The caller holds the cache's lock."""
+    name = f"catalog-{secrets.token_hex(8)}.sqlite"
+    db = _connect(os.path.join(folder, name), mode="rwc")
+    with contextlib.closing(db):
+        db.execute("PRAGMA journal_mode = WAL")
+        db.executescript(table.SCHEMA)
+        # Generations are never those of another database: snapshots may outlive one.
+        generation = secrets.randbits(40) << 8
+        first = {"version": VERSION, "name": name, "commit": 0, "generation": generation}
+        first |= {"horizon": 0}
+        first |= {"index": "", "index_generation": 0}
+        db.executemany("INSERT INTO meta VALUES (?, ?)", [(k, str(v)) for k, v in first.items()])
+    link = os.path.join(folder, f"{name}.link")
+    os.symlink(name, link)
+    os.replace(link, os.path.join(folder, FILE))
+    for old in os.listdir(folder):
+        if old.startswith("catalog-") and not old.startswith(name):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, old))
 
 
-def discard(path: str) -> None:
-    """Delete a catalog and SQLite's files beside it."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path + suffix)
+def is_busy(error: Exception) -> bool:
+    """Tell whether SQLite gave up because another process holds its lock."""
+    return _primary(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def _stored(path: str) -> str | bytes:
+def is_damage(error: Exception) -> bool:
+    """Tell whether building the database anew helps: not for a full disk or a missing right."""
+    return _primary(error) not in (
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_NOMEM,
+    )
+
+
+def _primary(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def _connect(path: str, mode: str = "rw") -> sqlite3.Connection:
+    db = sqlite3.connect(
+        f"file:{quote(os.fsencode(path))}?mode={mode}",
+        timeout=_BUSY_MS / 1000,
+        check_same_thread=False,
+        isolation_level=None,
+        uri=True,
+    )
     try:
-        path.encode()
-    except UnicodeEncodeError:
-        return os.fsencode(path)
-    return path
+        db.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        db.close()
+        raise
+    return db

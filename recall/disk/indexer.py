@@ -1,12 +1,19 @@
-"""The text index's life: opening it, building it anew, bringing it up to the catalog."""
+"""The text index's life: opening it, building it anew, bringing it up to the catalog.
+
+An index is a folder whose name the catalog knows. Documents are named by keys, so every step may
+be repeated: a crash between the index's commit and the catalog's costs a second write. Whoever
+writes holds the index's lock; nobody needs it to read.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from recall.disk.catalog import Catalog
@@ -15,128 +22,213 @@ from recall.disk.textindex import Document, IndexWriter, TextIndex
 
 log = logging.getLogger("recall.cache")
 
+LOCK = "index.lock"
 _COMMIT_DOCUMENTS = 5_000
+_DISCARD_WAIT_MS = 5_000
+VERSION = "1"
+"""Of what stands in an index. A changed schema is noticed without; changed terms need another."""
+_PREFIX = f"index-{VERSION}-"
+_ATTEMPTS = 3
 _T = TypeVar("_T")
 
 Load = Callable[[int, str, int], Document | None]
 """(root, path, key) → the document, or None if the file is no longer what the catalog has."""
 
 
+class IndexDamaged(Exception):
+    """The index called `name` can't be used; the reason is the message."""
+
+    def __init__(self, name: str, reason: object) -> None:
+        super().__init__(str(reason))
+        self.name = name
+
+
+class IndexBusy(Exception):
+    """Another process writes the index although this one holds its lock."""
+
+
 class Indexer:
-    """The text index beside one catalog. Documents are named by keys, so every step may be
-    repeated: a crash between the index's commit and the catalog's costs a second write.
-    """
+    """The text index beside one catalog."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
+        self._lock = os.path.join(folder, LOCK)
         self._index: TextIndex | None = None
         self._name = ""
         self._seen = ""
 
-    def current(self, catalog: Catalog) -> TextIndex:
-        """Return the index as last committed; a new, empty one where it is unusable."""
-        name, seen = catalog.meta("index"), catalog.meta("index_generation")
-        if self._index is None or name != self._name:
-            self._index = self._open(name) or self._anew(catalog)
-            self._name = catalog.meta("index")
-        elif seen != self._seen:
-            self._index.reload()
-        self._seen = catalog.meta("index_generation")
-        return self._index
-
     def forget(self) -> None:
+        """Let go of the open index."""
         self._index = None
+        self._name = ""
 
-    def guarded(self, catalog: Catalog, work: Callable[[TextIndex], _T]) -> _T:
-        """Run a reading; an index that breaks under it is dropped, to be built anew."""
-        try:
-            return work(self.current(catalog))
-        except (KeyboardInterrupt, SystemExit, GeneratorExit):
-            raise
-        except BaseException as error:
-            # tantivy reports damaged files as ValueError, or panics (not an Exception).
-            if isinstance(error, Exception) and not isinstance(error, (ValueError, OSError)):
-                raise
-            log.warning("the text index is damaged and is built anew: %s", error)
-            self._anew(catalog)
-            self.forget()
-            raise IndexDamaged(str(error)) from error
+    def search(self, catalog: Catalog, work: Callable[[TextIndex], _T], nothing: _T) -> _T:
+        """Run `work` on the index as last committed; `nothing` where none was ever begun.
+
+        Raises IndexDamaged.
+        """
+        index = self._current(catalog)
+        if index is None:
+            return nothing
+        with _damage(self._name):
+            return work(index)
 
     def catch_up(self, catalog: Catalog, load: Load, wait_ms: int) -> bool:
-        """Index what the catalog has and the index lacks; False if it could not be finished."""
-        self.current(catalog)
-        if not catalog.index_pending():
+        """Index what the catalog has and the index lacks; False if it could not be finished.
+
+        Raises IndexDamaged.
+        """
+        if self._current(catalog) is not None and not catalog.index_pending():
             return True
-        with file_lock(os.path.join(self._folder, "index.lock"), wait_ms) as held:
+        with file_lock(self._lock, wait_ms) as held:
             if not held:
                 return False
-            return self._catch_up(catalog, load)
+            with contextlib.suppress(IndexBusy):
+                return self._catch_up(catalog, load)
+            return False
+
+    @contextmanager
+    def feed(self, catalog: Catalog, expected: int) -> Iterator[Feed | None]:
+        """Offer a way to index documents while they are recorded, if the index is free now.
+
+        Raises IndexDamaged.
+        """
+        with file_lock(self._lock, 0) as held:
+            if not held:
+                yield None
+                return
+            try:
+                feed = self._feed(catalog, expected)
+            except IndexBusy:
+                yield None
+                return
+            with contextlib.closing(feed):
+                yield feed
+                feed.finish()
+
+    def discard(self, catalog: Catalog, damaged: IndexDamaged) -> bool:
+        """Give up a damaged index, unless another process did so; False if it is locked."""
+        self.forget()
+        with file_lock(self._lock, _DISCARD_WAIT_MS) as held:
+            if held and catalog.index_state()[0] == damaged.name:
+                log.warning("the text index is built anew: %s", _one_line(damaged))
+                catalog.new_index("")
+            return held
 
     def _catch_up(self, catalog: Catalog, load: Load) -> bool:
         while True:
             todo, gone = catalog.unindexed(_COMMIT_DOCUMENTS), catalog.retired()
             if not todo and not gone:
-                return True
+                return self._current(catalog) is not None or bool(self._anew(catalog))
             documents = [document for item in todo if (document := load(*item)) is not None]
-            feed = Feed(self.current(catalog), catalog, len(documents))
-            feed.add(documents, gone)
-            feed.finish()
+            with contextlib.closing(self._feed(catalog, len(documents))) as feed:
+                feed.add(documents, gone)
+                feed.finish()
             if len(documents) < len(todo):
                 return False  # some changed again meanwhile: the next refresh sees them
 
-    def _open(self, name: str) -> TextIndex | None:
-        if not name:
-            return None
+    def _feed(self, catalog: Catalog, expected: int) -> Feed:
+        return Feed(self._current(catalog) or self._anew(catalog), self._name, catalog, expected)
+
+    def _current(self, catalog: Catalog) -> TextIndex | None:
+        """Return the index as last committed, None where there is none yet."""
+        for attempt in range(_ATTEMPTS):
+            name, seen = catalog.index_state()
+            if not name:
+                return None
+            try:
+                with _damage(name):
+                    if self._index is None or name != self._name:
+                        self._index, self._name = self._open(name), name
+                    elif seen != self._seen:
+                        self._index.reload()
+            except IndexDamaged:
+                self.forget()
+                # It may be that another process has just begun a new one, and deleted this.
+                if attempt == _ATTEMPTS - 1 or catalog.index_state()[0] == name:
+                    raise
+            else:
+                self._seen = seen
+                return self._index
+        return None
+
+    def _open(self, name: str) -> TextIndex:
         folder = os.path.join(self._folder, name)
-        if not os.path.isdir(folder):
-            log.warning("the text index is missing and is built anew")
-            return None
-        try:
-            return TextIndex(folder)
-        except (OSError, ValueError) as error:
-            log.warning("the text index can't be opened and is built anew: %s", error)
-            return None
+        if not name.startswith(_PREFIX):
+            raise ValueError("it was made by another version of recall")
+        if not os.path.exists(os.path.join(folder, "meta.json")):
+            raise ValueError("it is missing")  # opening it would make an empty one
+        return TextIndex(folder)
 
     def _anew(self, catalog: Catalog) -> TextIndex:
         """Start an empty index under a new name: readers of the old one are not disturbed."""
-        name = f"index-{secrets.token_hex(8)}"
-        index = TextIndex(os.path.join(self._folder, name))
+        name = _PREFIX + secrets.token_hex(8)
+        with _damage(name):
+            index = TextIndex(os.path.join(self._folder, name))
         catalog.new_index(name)
+        self._index, self._name = index, name
+        self._seen = catalog.index_state()[1]
         for old in os.listdir(self._folder):
             if old.startswith("index-") and old != name:
                 shutil.rmtree(os.path.join(self._folder, old), ignore_errors=True)
         return index
 
 
-class IndexDamaged(Exception):
-    """The index broke while it was read; a new one has been started."""
-
-
 class Feed:
-    """Documents on their way into the index, committed in portions."""
+    """Documents on their way into the index, committed in portions. Raises IndexDamaged."""
 
-    def __init__(self, index: TextIndex, catalog: Catalog, expected: int) -> None:
-        self._index = index
+    def __init__(self, index: TextIndex, name: str, catalog: Catalog, expected: int) -> None:
         self._catalog = catalog
-        self._writer: IndexWriter = index.writer(expected)
+        self._name = name
         self._keys: list[int] = []
         self._gone: list[int] = []
+        with _damage(name):
+            # What a process left that died before it told the catalog: the writer must see it.
+            index.reload()
+            self._writer: IndexWriter = index.writer(expected)
 
-    def add(self, documents: Sequence[Document], gone: Iterable[int] = ()) -> None:
-        gone = list(gone)
-        self._writer.write(documents, gone)
+    def add(self, documents: Sequence[Document], gone: Sequence[int] = ()) -> None:
+        with _damage(self._name):
+            self._writer.write(documents, gone)
         self._keys += [document.key for document in documents]
         self._gone += gone
+
+    def settle(self) -> None:
+        """Commit what was added if it is much; the catalog must have all of it by now."""
         if len(self._keys) >= _COMMIT_DOCUMENTS:
-            self._commit()
+            self.finish()
 
     def finish(self) -> None:
-        """Commit what is left and let go of the index's own lock."""
-        self._commit()
-        self._writer.close()
-
-    def _commit(self) -> None:
+        """Commit what was added."""
         if self._keys or self._gone:
-            self._writer.commit()
+            with _damage(self._name):
+                self._writer.commit()
             self._catalog.mark_indexed(self._keys, self._gone)
             self._keys, self._gone = [], []
+
+    def close(self) -> None:
+        """Let go of the index's own lock; what was not committed is dropped."""
+        with _damage(self._name):
+            self._writer.close()
+
+
+@contextmanager
+def _damage(name: str) -> Iterator[None]:
+    """Turn what tantivy raises into IndexDamaged: ValueError, OSError, or a panic."""
+    try:
+        yield
+    except (IndexDamaged, IndexBusy):
+        raise
+    except (ValueError, OSError) as error:
+        if "LockBusy" in str(error):
+            raise IndexBusy from error
+        raise IndexDamaged(name, error) from error
+    except BaseException as error:
+        # A panic in Rust is no Exception, and its class can't be imported.
+        if type(error).__name__ == "PanicException":
+            raise IndexDamaged(name, error) from error
+        raise
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
+import sys
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from recall.core.frontmatter import is_binary
-from recall.core.metadata import parse_memory
+from recall.core.metadata import clean, parse_memory
 from recall.core.refs import make_ref
 from recall.core.tree import leaf_digest
-from recall.disk import catalog
-from recall.disk.catalog import Entry, Row
-from recall.disk.guard import Stamp, read_inside
-from recall.disk.scan import TICK_NS
+from recall.disk.guard import Stamp, read_inside, stamp_of, unsettled
+from recall.disk.rows import Entry, Known
 from recall.disk.textindex import Document
-from recall.model import SEPARATOR, Parsed, Taxonomy
+from recall.model import SEPARATOR, Memory, Parsed, Taxonomy
 
 SHOWN_TITLE = 256
 SHOWN_DESCRIPTION = 512
 SHOWN_CATEGORY = 64
-_COARSE_NS = 2_000_000_000
-"""File systems without sub-second stamps: FAT counts two seconds."""
+UNREADABLE = "unreadable: "
+_SHOWN_REASON = 200
+_OUR_OWN_TROUBLE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Says nothing about the file."""
 
 
 class Recorded(NamedTuple):
@@ -38,87 +40,113 @@ class Reader:
     """Reads files of one root; knows nothing of the database."""
 
     def __init__(self, index: int, scope: str, root: str, taxonomy: Taxonomy) -> None:
+        """`root` is the resolved folder, `index` its place in the settings' list of roots."""
         self.index = index
         self.scope = scope
         self.root = root
         self.taxonomy = taxonomy
 
-    def exists(self, path: str) -> bool:
-        """Tell whether there is a file; a link counts by its target."""
-        return os.path.exists(os.path.join(self.root, path))
+    def record(self, path: str, known: Known | None, content: bytes = b"") -> Recorded | None:
+        """Read the file again; None if nothing about it changed since it was `known`.
 
-    def record(self, path: str, known: Row | None) -> Recorded | None:
-        """Read the file again; None if it is gone, or nothing about it changed."""
+        `content` is the digest that goes with `known`. Raises FileNotFoundError or
+        NotADirectoryError if the file is gone, and OSError where this process can open nothing.
+        """
         now = time.time_ns()
         try:
             data, stamp = read_inside(self.root, path)
-        except FileNotFoundError:
-            return None
+        except (FileNotFoundError, NotADirectoryError):
+            raise
         except OSError as error:
-            refused = self._refused(path, _stamp_anyway(self.root, path), error)
-            return None if refused.row == known else Recorded(refused, None)
-        racy = int(_is_racy(stamp, now))
-        content = hashlib.blake2b(data, digest_size=16).digest()
-        if known is not None and known[catalog.CONTENT] == content and not known[catalog.STATE]:
+            if error.errno in _OUR_OWN_TROUBLE:
+                raise
+            return self._refused(path, known, error)
+        racy = unsettled(stamp.ctime_ns, now)
+        digest = hashlib.blake2b(data, digest_size=16).digest()
+        if known is not None and content == digest and not is_unreadable(known.state):
             return self._touched(known, stamp, racy)
         if is_binary(data):
-            return Recorded(self._not_a_memory(path, stamp, racy, content, "binary"), None)
-        return self._parsed(path, stamp, racy, content, parse_memory(data, path))
+            entry = Entry(self.index, path, stamp, racy, "binary", digest)
+            return Recorded(entry, None)
+        return self._parsed(path, stamp, racy, digest, parse_memory(data, path))
 
-    def _touched(self, known: Row, stamp: Stamp, racy: int) -> Recorded | None:
-        row = (stamp.size, stamp.ctime_ns, stamp.ino, racy, *known[catalog.RACY + 1 :])
-        row = (*row[: catalog.MTIME], stamp.mtime_ns, *row[catalog.MTIME + 1 :])
-        return None if row == known else Recorded(Entry(row, touched=True), None)
+    def _touched(self, known: Known, stamp: Stamp, racy: bool) -> Recorded | None:
+        if known.stamp == stamp and known.racy == racy:
+            return None
+        memory = known.memory and known.memory._replace(mtime_ns=stamp.mtime_ns)
+        entry = Entry(self.index, known.path, stamp, racy, known.state, memory=memory, touched=True)
+        return Recorded(entry, None)
+
+    def _refused(self, path: str, known: Known | None, error: OSError) -> Recorded | None:
+        state = UNREADABLE + clean(error.strerror or str(error), _SHOWN_REASON)
+        stamp = _stamp_anyway(self.root, path)
+        if known is not None and (known.state, known.stamp) == (state, stamp):
+            return None
+        return Recorded(Entry(self.index, path, stamp, False, state), None)
 
     def _parsed(
-        self, path: str, stamp: Stamp, racy: int, content: bytes, parsed: Parsed
+        self, path: str, stamp: Stamp, racy: bool, content: bytes, parsed: Parsed
     ) -> Recorded:
         meta = parsed.metadata
-        folder = path.partition("/")[0] if "/" in path else ""
-        category = _clean(self.taxonomy.place(meta.category, folder))[:SHOWN_CATEGORY]
+        memory = self._memory(path, stamp, parsed)
+        document = Document(
+            key=memory.key,
+            scope=self.scope,
+            category=memory.category,
+            names=(_clean(meta.title), *memory.keywords, _clean(path.rpartition("/")[2])),
+            about=_clean(_about(parsed, path)),
+            exact=(_clean(meta.title), *memory.keywords),
+            dated=f"{meta.created} {meta.updated}",
+            body=parsed.body,
+        )
+        entry = Entry(
+            root=self.index,
+            path=path,
+            stamp=stamp,
+            racy=racy,
+            content=content,
+            memory=memory,
+            missing=meta.missing,
+            faults=parsed.faults,
+        )
+        return Recorded(entry, document)
+
+    def _memory(self, path: str, stamp: Stamp, parsed: Parsed) -> Memory:
+        meta = parsed.metadata
+        folder = clean(path.partition("/")[0], SHOWN_CATEGORY) if "/" in path else ""
+        category = _clean(_cut(self.taxonomy.place(meta.category, folder), SHOWN_CATEGORY))
         ref = make_ref(self.scope, path)
         title = _clean(_cut(meta.title, SHOWN_TITLE))
         description = _clean(_cut(meta.description, SHOWN_DESCRIPTION))
         keywords = [_clean(k) for k in meta.keywords]
         scenarios = [_clean(s) for s in meta.usage_scenarios]
-        key = secrets.randbits(62)
-        row: Row = (
-            *(stamp.size, stamp.ctime_ns, stamp.ino, racy, "", content, 0),
-            *(key, ref, self.scope, self.index, path, title, description, meta.type, category),
-            *(SEPARATOR.join(keywords), SEPARATOR.join(scenarios), _clean(meta.agent)),
-            *(int(meta.pinned), int(meta.structured), stamp.mtime_ns),
-            *(parsed.version, len(parsed.body)),
-            leaf_digest(
+        return Memory(
+            key=secrets.randbits(62) or 1,
+            ref=ref,
+            scope=self.scope,
+            root=self.index,
+            path=path,
+            title=title,
+            description=description,
+            type=sys.intern(meta.type),
+            category=sys.intern(category),
+            keyword_text=SEPARATOR.join(keywords),
+            scenario_text=SEPARATOR.join(scenarios),
+            agent=_clean(meta.agent),
+            pinned=int(meta.pinned),
+            structured=int(meta.structured),
+            mtime_ns=stamp.mtime_ns,
+            version=parsed.version,
+            total=len(parsed.body),
+            digest=leaf_digest(
                 ref, self.scope, meta.type, category, title, description, keywords, scenarios
             ),
         )
-        document = Document(
-            key=key,
-            scope=self.scope,
-            category=category,
-            names=(_clean(meta.title), *keywords, _clean(path.rpartition("/")[2])),
-            about=_clean(_about(parsed, path)),
-            exact=(_clean(meta.title), *keywords),
-            dated=f"{meta.created} {meta.updated}",
-            body=parsed.body,
-        )
-        return Recorded(Entry(row, meta.missing, parsed.faults), document)
 
-    def _refused(self, path: str, stamp: Stamp, error: OSError) -> Entry:
-        why = error.strerror or str(error)
-        return self._not_a_memory(path, stamp, 0, b"", f"unreadable: {why}")
 
-    def _not_a_memory(
-        self, path: str, stamp: Stamp, racy: int, content: bytes, state: str
-    ) -> Entry:
-        ref = make_ref(self.scope, path)
-        return Entry(
-            (
-                *(stamp.size, stamp.ctime_ns, stamp.ino, racy, state, content, 0),
-                *(0, ref, self.scope, self.index, path, "", "", "", "", "", "", "", 0, 0),
-                *(stamp.mtime_ns, "", 0, b""),
-            )
-        )
+def is_unreadable(state: str) -> bool:
+    """Tell whether the state is that of a file that looks like a memory and can't be read."""
+    return state.startswith(UNREADABLE)
 
 
 def _about(parsed: Parsed, path: str) -> str:
@@ -133,21 +161,12 @@ def _about(parsed: Parsed, path: str) -> str:
     return "\n".join(dict.fromkeys(part for part in parts if part))
 
 
-def _is_racy(stamp: Stamp, now_ns: int) -> bool:
-    """Tell whether the file could still change without its stamp changing (git's rule).
-
-    By ctime, which no program can set back; also true of stamps from the future.
-    """
-    coarse = stamp.ctime_ns % 1_000_000_000 == 0
-    return stamp.ctime_ns > now_ns - (_COARSE_NS if coarse else TICK_NS)
-
-
 def _stamp_anyway(root: str, path: str) -> Stamp:
     try:
         st = os.stat(os.path.join(root, path))
     except OSError:
         return Stamp(-1, 0, 0, 0)
-    return Stamp(st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino)
+    return stamp_of(st)
 
 
 def _cut(text: str, limit: int) -> str:

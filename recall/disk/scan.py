@@ -5,25 +5,32 @@ Nothing is opened here but folders and `.recallignore`; nothing is ever written.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from recall.disk.guard import Stamp, inside, stamp_of
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from recall.disk.guard import inside, joined, stamp_of, unsettled
+from recall.disk.ignore import IGNORE_FILE, Ignore
 
 EXTENSIONS = (".md", ".markdown", ".mdx")
 INDEX_NAME = "memory.md"
-IGNORE_FILE = ".recallignore"
-TICK_NS = 20_000_000
-"""Linux stamps files with the last timer tick, up to 10 ms old; twice that is safe."""
-_IGNORE_MAX_BYTES = 1 << 20
 _PRUNED = frozenset({"node_modules"})
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+Print = tuple[int, int, int, int]
+"""A fingerprint, as `guard.Stamp`: plain, because a walk makes one per file."""
+
+
+class Failure(NamedTuple):
+    """A folder or a file that is there and could not be looked at; the root's path is `""`."""
+
+    path: str
+    why: str
+    is_folder: bool = True
 
 
 @dataclass(slots=True)
@@ -32,72 +39,52 @@ class Listing:
 
     root: str
     """The resolved root."""
-    files: dict[str, Stamp] = field(default_factory=dict)
+    files: dict[str, Print] = field(default_factory=dict)
     """Path below the root → fingerprint (of the target, where the path is a link)."""
-    failed: list[tuple[str, str]] = field(default_factory=list)
-    """Folders (paths below the root, `""` for the root) that could not be read, and why."""
-    folders: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Every folder that was listed, as opened → (mtime_ns, inode) from before it was listed."""
-    started_ns: int = 0
+    failed: list[Failure] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     """Paths that look like memories and are not taken, and why."""
+    watched: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Every folder that was listed and ignore file that was read, as opened → (mtime_ns, inode)
+    from before that."""
+    count: int = 0
+    """Of files; it stays when `files` were taken over and dropped."""
+    device: int = 0
+    """Where the root's folder lies."""
+    started_ns: int = 0
+    _hidden: tuple[frozenset[str], tuple[str, ...]] | None = None
 
     @property
     def root_failed(self) -> bool:
-        return any(not path for path, _ in self.failed)
+        return any(not failure.path for failure in self.failed)
 
     def moved(self) -> bool:
         """Tell whether a file came, went or was replaced since: a stat per folder, not per file.
 
-        A file rewritten in place moves no folder; only a walk sees that.
+        A file rewritten in place, or replaced behind a link, moves no folder; only a walk sees
+        that.
         """
-        for folder, (mtime_ns, ino) in self.folders.items():
+        for path, (mtime_ns, ino) in self.watched.items():
             try:
-                st = os.stat(folder)
+                st = os.stat(path)
             except OSError:
                 return True
             if (st.st_mtime_ns, st.st_ino) != (mtime_ns, ino):
                 return True
-            if mtime_ns > self.started_ns - TICK_NS:
-                return True  # it may have changed again within the same tick of the clock
+            if unsettled(mtime_ns, self.started_ns):
+                return True
         return bool(self.failed)
 
     def hides(self, path: str) -> bool:
-        """Tell whether `path` lies below a folder that could not be read this time."""
-        return any(not d or path.startswith(d + "/") for d, _ in self.failed)
-
-
-class _Ignore:
-    """`.recallignore` files: gitignore syntax, each for its own folder, the deepest first."""
-
-    def __init__(self) -> None:
-        self._specs: dict[str, GitIgnoreSpec] = {}
-
-    def load(self, root: str, folder: str) -> str | None:
-        """Read the folder's own file; returns why it could not be, if so."""
-        from pathspec import GitIgnoreSpec
-
-        try:
-            with open(os.path.join(root, folder, IGNORE_FILE), "rb") as file:
-                text = file.read(_IGNORE_MAX_BYTES).decode("utf-8", "replace")
-            self._specs[folder] = GitIgnoreSpec.from_lines(text.splitlines())
-        except (OSError, ValueError) as error:
-            return str(error)
-        return None
-
-    def matches(self, path: str, is_folder: bool) -> bool:
-        if not self._specs:
+        """Tell whether this walk could not see if `path` is there."""
+        if not self.failed:
             return False
-        folder = path
-        while folder:
-            folder = folder.rpartition("/")[0]
-            spec = self._specs.get(folder)
-            if spec is not None:
-                below = path[len(folder) + 1 :] if folder else path
-                verdict = spec.check_file(below + "/" if is_folder else below).include
-                if verdict is not None:
-                    return verdict
-        return False
+        if self._hidden is None:
+            folders = [f.path for f in self.failed if f.is_folder]
+            below = tuple(folder + "/" if folder else "" for folder in folders)
+            self._hidden = frozenset(f.path for f in self.failed), below
+        exact, prefixes = self._hidden
+        return path in exact or path.startswith(prefixes)
 
 
 def walk(root: str, *, exclude: Collection[str] = ()) -> Listing:
@@ -114,76 +101,105 @@ class _Walk:
     def __init__(self, root: str, exclude: frozenset[str]) -> None:
         self.listing = Listing(root)
         self.exclude = exclude
-        self.ignore = _Ignore()
+        self.ignore = Ignore(root)
         self.links: list[str] = []
         self.seen: set[str] = set()
 
     def run(self) -> Listing:
-        self.listing.started_ns = time.time_ns()
-        self._tree("")
+        listing = self.listing
+        listing.started_ns = time.time_ns()
+        self._tree("", listing.root)
         while self.links:
             # Real folders come first: then a link to one of them is known to be a repetition.
             links, self.links = sorted(self.links), []
             for path in links:
                 self._link(path)
-        return self.listing
+        listing.count = len(listing.files)
+        listing.skipped += self.ignore.problems
+        listing.skipped.sort()
+        listing.failed.sort()
+        return listing
 
-    def _tree(self, top: str, real: str | None = None) -> None:
-        """Walk below `top`; `real` is where it resolves to, if it is a link."""
-        where = real or self.listing.root
-        pending = [top]
+    def _tree(self, top: str, real: str) -> None:
+        """Walk below `top`, which resolves to `real`; no real folder is listed twice."""
+        pending = [(top, real)]
         while pending:
-            folder = pending.pop()
-            self.seen.add(where + folder[len(top) :] if top else _join(where, folder))
-            pending.extend(self._folder(folder))
+            folder, real = pending.pop()
+            if real not in self.seen and real not in self.exclude:
+                self.seen.add(real)
+                pending += [
+                    (f"{folder}/{name}" if folder else name, f"{real.rstrip('/')}/{name}")
+                    for name in self._folder(folder)
+                ]
 
     def _folder(self, folder: str) -> list[str]:
-        """List one folder; returns its sub-folders."""
-        where = _join(self.listing.root, folder)
-        prefix = folder + "/" if folder else ""
-        files = self.listing.files
-        below: list[str] = []
+        """List one folder; returns its sub-folders' names."""
+        listing = self.listing
+        where = joined(listing.root, folder)
         try:
             st = os.stat(where)
-            self.listing.folders[where] = (st.st_mtime_ns, st.st_ino)
             with os.scandir(where) as entries:
                 found = list(entries)
         except OSError as error:
-            self.listing.failed.append((folder, error.strerror or str(error)))
+            self._no_folder(folder, error)
             return []
-        if any(e.name == IGNORE_FILE for e in found):
-            why = self.ignore.load(self.listing.root, folder)
-            if why:
-                self.listing.skipped.append((prefix + IGNORE_FILE, f"can't be read: {why}"))
-        ignored = self.ignore.matches
+        listing.watched[where] = (st.st_mtime_ns, st.st_ino)
+        if not folder:
+            listing.device = st.st_dev
+        if IGNORE_FILE in [entry.name for entry in found]:
+            self._ignore_file(folder)
+        prefix = folder + "/" if folder else ""
+        ignoring, files = self.ignore.active, listing.files
+        below: list[str] = []
         for entry in found:
             name = entry.name
             if name[0] == ".":
                 continue
-            path = prefix + name
-            if entry.is_symlink():
-                if not ignored(path, is_folder=False):
-                    self.links.append(path)
-            elif entry.is_dir(follow_symlinks=False):
-                if (
-                    name not in _PRUNED
-                    and not ignored(path, is_folder=True)
-                    and os.path.join(where, name) not in self.exclude
-                ):
-                    below.append(path)
-            elif is_memory_name(name) and not ignored(path, is_folder=False):
-                try:
+            try:
+                if is_memory_name(name):
                     st = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:
-                    continue  # it vanished between the listing and here
-                except OSError as error:
-                    self.listing.skipped.append((path, error.strerror or str(error)))
-                    continue
-                if stat.S_ISREG(st.st_mode):
-                    files[path] = Stamp(st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino)
-                else:
-                    self.listing.skipped.append((path, "not a regular file"))
+                    if stat.S_ISREG(st.st_mode):
+                        path = prefix + name
+                        if not (ignoring and self.ignore.matches(path, is_folder=False)):
+                            files[path] = (st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino)
+                        continue
+                if self._is_below(entry, prefix + name):
+                    below.append(name)
+            except OSError as error:
+                self._no_file(prefix + name, error)
         return below
+
+    def _is_below(self, entry: os.DirEntry[str], path: str) -> bool:
+        """Tell whether an entry that is no plain memory is a folder to be walked; notes others."""
+        if entry.is_dir(follow_symlinks=False):
+            return entry.name not in _PRUNED and not self.ignore.matches(path, is_folder=True)
+        if self.ignore.matches(path, is_folder=False):
+            return False
+        if entry.is_symlink():
+            self.links.append(path)
+        elif is_memory_name(entry.name):
+            self.listing.skipped.append((path, "not a regular file"))
+        return False
+
+    def _ignore_file(self, folder: str) -> None:
+        path = f"{folder}/{IGNORE_FILE}" if folder else IGNORE_FILE
+        where = joined(self.listing.root, path)
+        try:
+            st = os.stat(where)
+        except OSError:
+            pass
+        else:
+            self.listing.watched[where] = (st.st_mtime_ns, st.st_ino)
+        self.ignore.load(folder)
+
+    def _no_folder(self, folder: str, error: OSError) -> None:
+        # A folder that went away since its parent was listed is gone; the root never is.
+        if not folder or error.errno not in _GONE:
+            self.listing.failed.append(Failure(folder, error.strerror or str(error)))
+
+    def _no_file(self, path: str, error: OSError) -> None:
+        if error.errno not in _GONE:
+            self.listing.failed.append(Failure(path, error.strerror or str(error), False))
 
     def _link(self, path: str) -> None:
         root = self.listing.root
@@ -193,13 +209,15 @@ class _Walk:
             st = os.stat(target)
         except OSError as error:
             # A dangling link or a loop matters only where it would have been a memory.
-            if is_memory_name(name):
+            if is_memory_name(name) and error.errno in _GONE:
                 self.listing.skipped.append((path, f"broken link: {error.strerror}"))
+            elif is_memory_name(name):
+                self._no_file(path, error)
             return
         is_folder = stat.S_ISDIR(st.st_mode)
         if not is_folder and not is_memory_name(name):
             return
-        why = self._refusal(target, is_folder)
+        why = self._refusal(target, st.st_mode)
         if why:
             self.listing.skipped.append((path, why))
         elif is_folder:
@@ -207,7 +225,7 @@ class _Walk:
         else:
             self.listing.files[path] = stamp_of(st)
 
-    def _refusal(self, target: str, is_folder: bool) -> str | None:
+    def _refusal(self, target: str, mode: int) -> str | None:
         """Return why a link is not followed, None if it is."""
         root = self.listing.root
         if target == root:
@@ -216,13 +234,9 @@ class _Walk:
             return "link to outside the root"
         if any(target == other or inside(other, target) for other in self.exclude):
             return "link into another root"
-        if is_folder:
+        if stat.S_ISDIR(mode):
             return "link to a folder that is listed elsewhere" if target in self.seen else None
-        return None if os.path.isfile(target) else "link to something that is not a file"
-
-
-def _join(root: str, folder: str) -> str:
-    return root + "/" + folder if folder else root
+        return None if stat.S_ISREG(mode) else "link to something that is not a file"
 
 
 def is_memory_name(name: str) -> bool:

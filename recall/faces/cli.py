@@ -182,7 +182,7 @@ def _report(error: RecallError, as_json: bool) -> None:
 
 
 def _register() -> None:
-    from recall.faces import reading, setup
+    from recall.faces import reading, serving, setup
 
-    for command in (*setup.COMMANDS, *reading.COMMANDS):
+    for command in (*setup.COMMANDS, *reading.COMMANDS, *serving.COMMANDS):
         cli.add_command(command)

@@ -59,6 +59,11 @@ def test_camel_case_gives_parts(text: str, parts: str) -> None:
     assert analysis.camel_parts(text) == parts
 
 
+def test_a_lone_surrogate_is_matched_as_a_question_mark() -> None:
+    """The index takes no lone surrogates, which JSON escapes can spell."""
+    assert analysis.normalize("a\ud800b") == "a?b"
+
+
 @given(st.text())
 def test_any_text_has_terms_without_an_error(text: str) -> None:
     """Every function takes any text, and pairs never hold a blank inside."""

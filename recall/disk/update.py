@@ -1,0 +1,202 @@
+"""Bringing the catalog to what a walk saw: what differs is read and recorded, in short slices."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from recall.disk.indexer import Feed, Indexer
+from recall.disk.ledger import Ledger, Name
+from recall.disk.lock import file_lock
+from recall.disk.record import Reader, Recorded, is_unreadable
+from recall.disk.rows import Entry
+from recall.disk.scan import Failure, Listing
+from recall.disk.textindex import Document
+
+_SLICE_S = 0.35
+"""How long one transaction collects changes: no lock is held over a second."""
+BULK_FILES = 200
+"""From so many changes on, the files are read once for both, catalog and text index."""
+_ATTEMPTS = 3
+
+
+class _Replaced(Exception):
+    """The database was thrown away meanwhile: everything has to be compared again."""
+
+
+class Pending(NamedTuple):
+    """A file that differs: the walk's fingerprint, None where the walk no longer saw it, and the
+    catalog's at that time.
+    """
+
+    root: int
+    path: str
+    seen: tuple[int, int, int, int] | None
+    known: tuple[int, int, int, int] | None
+
+
+class Updater:
+    """Compares, reads, commits. `suspects` are files that are known to say something else by
+    now, although their fingerprints don't show it.
+    """
+
+    def __init__(self, ledger: Ledger, wait_ms: int) -> None:
+        self.readers: list[Reader] = []
+        self.suspects: set[Name] = set()
+        self._ledger = ledger
+        self._wait_ms = wait_ms
+
+    def update(self, listings: Sequence[Listing], indexer: Indexer | None) -> bool:
+        """Record every difference; False if another process was in the way for too long.
+
+        With an `indexer`, many changes go into the text index on the way. Raises IndexDamaged.
+        """
+        for root, listing in enumerate(listings):
+            self._check_mount(root, listing)
+        for attempt in range(_ATTEMPTS):
+            base = self._ledger.name
+            try:
+                if not self._apply(deque(self._differences(listings)), base, listings, indexer):
+                    return False
+                break
+            except _Replaced:
+                if attempt == _ATTEMPTS - 1:
+                    return False
+        for listing in listings:
+            listing.files.clear()
+        return True
+
+    def document(self, root: int, path: str, key: int) -> Document | None:
+        """Read a file again for the index; None if it is no longer what the catalog has."""
+        memory = self._ledger.memories[root].get(path)
+        if memory is None or memory.key != key:
+            return None
+        try:
+            recorded = self.readers[root].record(path, None)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        content = self._ledger.catalog.content(root, path)
+        if recorded is None or recorded.document is None or recorded.entry.content != content:
+            self.suspects.add((root, path))
+            return None
+        return recorded.document._replace(key=key)
+
+    # --- comparing
+
+    def _check_mount(self, root: int, listing: Listing) -> None:
+        """Take an empty folder where another disk was for what it is: not mounted."""
+        if listing.count or listing.failed or not self._ledger.memories[root]:
+            return
+        device = self._ledger.catalog.meta(f"device {root}")
+        if device and int(device) != listing.device:
+            why = "empty, and not on the disk where its memories were: is something not mounted?"
+            listing.failed.append(Failure("", why))
+
+    def _differences(self, listings: Sequence[Listing]) -> Iterator[Pending]:
+        """Yield what is new, changed, perhaps changed, or gone."""
+        for root, listing in enumerate(listings):
+            known, files = self._ledger.stamps[root], listing.files
+            if known != files:
+                for path, seen in files.items():
+                    if known.get(path) != seen:
+                        yield Pending(root, path, seen, known.get(path))
+                for path in known.keys() - files.keys():
+                    if not listing.hides(path):
+                        yield Pending(root, path, None, known[path])
+            for path in self._doubtful(root):
+                if path in files and known.get(path) == files[path]:
+                    yield Pending(root, path, files[path], known[path])
+
+    def _doubtful(self, root: int) -> set[str]:
+        """Return the files to be looked at again although their fingerprints are the same."""
+        unreadable = {path for path, why in self._ledger.odd[root].items() if is_unreadable(why)}
+        again = {path for path in unreadable if self._is_other(root, path)}
+        suspects = {path for at, path in self.suspects.copy() if at == root}
+        return self._ledger.racy[root] | again | suspects
+
+    def _is_other(self, root: int, path: str) -> bool:
+        try:
+            return self._read(root, path) is not None
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+
+    # --- reading and committing
+
+    def _apply(
+        self,
+        pending: deque[Pending],
+        base: str,
+        listings: Sequence[Listing],
+        indexer: Indexer | None,
+    ) -> bool:
+        """Read and commit what is pending; `base` names the database that it was compared with."""
+        if not pending:
+            return True
+        with contextlib.ExitStack() as stack:
+            feed: Feed | None = None
+            if indexer is not None and len(pending) >= BULK_FILES:
+                feed = stack.enter_context(indexer.feed(self._ledger.catalog, len(pending)))
+            while pending:
+                with file_lock(self._ledger.lock, self._wait_ms) as held:
+                    if not held:
+                        return False
+                    self._ledger.follow(locked=True)
+                    if self._ledger.name != base:
+                        raise _Replaced
+                    self._slice(pending, listings, feed)
+                if feed is not None:
+                    feed.settle()
+        return True
+
+    def _slice(
+        self, pending: deque[Pending], listings: Sequence[Listing], feed: Feed | None
+    ) -> None:
+        """Read and record as many files as fit into one short transaction."""
+        deadline = time.monotonic() + _SLICE_S
+        entries: list[Entry] = []
+        gone: list[Name] = []
+        while pending and time.monotonic() < deadline:
+            one = pending.popleft()
+            name = one.root, one.path
+            if self._is_done(one):
+                continue
+            if one.seen is None:
+                gone.append(name)
+                continue
+            self.suspects.discard(name)
+            try:
+                recorded = self._read(*name)
+            except (FileNotFoundError, NotADirectoryError):
+                if one.path in self._ledger.stamps[one.root]:
+                    gone.append(name)
+                continue
+            if recorded is not None:
+                entries.append(recorded.entry)
+                if feed is not None and recorded.document is not None:
+                    feed.add((recorded.document,))  # indexed on other cores from here on
+        if entries or gone:
+            self._ledger.commit(entries, gone, self._devices(listings))
+
+    def _is_done(self, one: Pending) -> bool:
+        """Tell whether another process has recorded this since it was found to differ."""
+        now = self._ledger.stamps[one.root].get(one.path)
+        if one.seen is None:
+            return now != one.known  # it came back, or is forgotten already
+        return now == one.seen and one.known != one.seen
+
+    def _read(self, root: int, path: str) -> Recorded | None:
+        known = self._ledger.known(root, path)
+        content = self._ledger.catalog.content(root, path) if known else b""
+        return self.readers[root].record(path, known, content)
+
+    def _devices(self, listings: Sequence[Listing]) -> dict[int, int]:
+        """Return where the roots lie, as far as that is not noted yet."""
+        meta = self._ledger.catalog.meta
+        return {
+            root: listing.device
+            for root, listing in enumerate(listings)
+            if listing.count and meta(f"device {root}") != str(listing.device)
+        }

@@ -1,0 +1,311 @@
+"""The MCP server: search_memory as a tool, the tree as a resource, over standard input and output.
+
+Built on the SDK's low-level `Server`. Its `MCPServer` makes a tool's schema from a function's
+signature, ignores parameters that the schema does not have, and words their errors itself; here
+the schema, the refusals and the answers are recall's own. An answer is one text block of JSON,
+and nothing repeats it as structured content: hosts hand both to the model, which would pay twice.
+
+This module imports `mcp`, which takes most of a second: only `recall mcp` imports it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import anyio
+from anyio import to_thread
+from mcp import MCPError, stdio_server
+from mcp.server.lowlevel import Server
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    TextContent,
+    TextResourceContents,
+    Tool,
+)
+
+from recall.app import Recall
+from recall.core.router import Router
+from recall.core.sink import json_text, metadata
+from recall.engine.request import Request, parse_request
+from recall.engine.session import Session
+from recall.errors import RecallError
+from recall.faces import mcp_schema
+from recall.settings import Limits
+
+log = logging.getLogger("recall.mcp")
+
+QUIET_S = 60.0
+"""A turn ends when no call came for so long: between two calls of one turn a model thinks."""
+TURN_S = 600.0
+"""A turn is never longer, however busy: what its limits withhold can be read after that."""
+GRACE_S = 1.5
+"""What has not ended so long after the client left or a signal came is left as it stands (the
+cache mends itself). The SDK's own client waits 2 s before it kills."""
+
+_CHUNK = 65_536
+_NAME = 80
+
+Clock = Callable[[], float]
+
+
+class Talk:
+    """The conversation of one server process, with turns that MCP does not tell of.
+
+    Until a server can find out which session it serves, a process is one conversation, and
+    nothing may be withheld for ever:
+
+    - A new turn begins with the first call after QUIET_S without one, and with the first that
+      comes TURN_S after the turn began: its reading limits start anew.
+    - An answer that only points at what was handed over before (`alreadyAvailable`,
+      `duplicateRequest`) is given once. The same request again within the turn means that the
+      text is gone from the conversation, as after a compaction that nobody told of: everything
+      counts as gone and is handed over anew. Once a turn, so that a model that asks in a loop
+      meets its limits.
+    - So it does when a call was cancelled: its answer may never have arrived.
+
+    Safe to call from several threads. `clock` gives seconds that never go back.
+    """
+
+    def __init__(self, session: Session, limits: Limits, clock: Clock = time.monotonic) -> None:
+        self._session = session
+        self._limits = limits
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._began = self._ended = float("-inf")
+        self._pointed: set[Request] = set()
+        self._renewed = False
+        self._unheard = False
+
+    def answer(self, parameters: dict[str, Any], left: threading.Event) -> dict[str, Any]:
+        """Return the answer to one call; raises what `Session.search_memory` raises.
+
+        Where who asked has `left` before it is the call's turn, nothing is done.
+        """
+        request = parse_request(parameters, self._limits)
+        with self._lock:
+            if left.is_set():
+                return {}
+            self._turn()
+            if request in self._pointed and not self._renewed:
+                self._forget()
+                self._renewed = True
+            try:
+                answer = self._session.search_memory(**parameters)
+            finally:
+                self._ended = self._clock()
+            if _only_points(answer):
+                self._pointed.add(request)
+        return answer
+
+    def unheard(self) -> None:
+        """Note that an answer did not or will not reach the conversation. Never blocks."""
+        self._unheard = True
+
+    def _turn(self) -> None:
+        if self._unheard:
+            self._unheard = False
+            self._forget()
+        now = self._clock()
+        if now - self._ended >= QUIET_S or now - self._began >= TURN_S:
+            self._began = now
+            self._session.next_turn()
+            self._pointed.clear()
+            self._renewed = False
+
+    def _forget(self) -> None:
+        self._session.compacted()
+        self._pointed.clear()
+
+
+def _only_points(answer: dict[str, Any]) -> bool:
+    results = answer.get("results")
+    return bool(
+        answer.get("duplicateRequest")
+        or (results and all(result.get("alreadyAvailable") for result in results))
+    )
+
+
+class _Said(NamedTuple):
+    """A tool's answer as it goes out: JSON text, and whether it is an error."""
+
+    text: str
+    failed: bool
+
+
+class _Handlers:
+    """What the server does on each request. Blocking work runs in threads."""
+
+    def __init__(self, recall: Recall, clock: Clock) -> None:
+        self._recall = recall
+        self._language = recall.settings.language
+        self._talk = Talk(recall.session(), recall.settings.limits, clock)
+        entry = mcp_schema.tool_entry(recall.settings.limits, self._language)
+        self._tool = Tool.model_validate(entry)
+
+    async def list_tools(self, _: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=[self._tool])
+
+    async def call_tool(self, _: Any, params: CallToolRequestParams) -> CallToolResult:
+        if params.name != mcp_schema.TOOL_NAME:
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {metadata(params.name, _NAME)}")
+        left = threading.Event()
+        try:
+            said = await to_thread.run_sync(
+                self._said, params.arguments or {}, left, abandon_on_cancel=True
+            )
+        except anyio.get_cancelled_exc_class():
+            left.set()
+            self._talk.unheard()  # should the thread be at work on it: it goes on
+            raise
+        block = TextContent(type="text", text=said.text)
+        return CallToolResult(content=[block], is_error=said.failed)
+
+    def _said(self, arguments: dict[str, Any], left: threading.Event) -> _Said:
+        try:
+            return _Said(json_text(self._talk.answer(arguments, left)), False)
+        except RecallError as error:
+            details = error.details()
+        except Exception as error:
+            log.exception("search_memory failed")
+            details = {
+                "code": "INTERNAL_ERROR",
+                "message": f"The call failed in recall itself ({type(error).__name__}).",
+                "fix": "Try again once; if it fails again, go on without this memory and say so.",
+            }
+        return _Said(json_text({"error": details}), True)
+
+    async def list_resources(
+        self, _: Any, __: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        return ListResourcesResult(resources=[(await self._tree())[1]])
+
+    async def list_templates(
+        self, _: Any, __: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        # Clients ask for them wherever there are resources, and some report a refusal.
+        return ListResourceTemplatesResult(resource_templates=[])
+
+    async def read_resource(self, _: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
+        if params.uri != mcp_schema.TREE_URI:
+            uri = metadata(params.uri, _NAME)
+            raise MCPError(INVALID_PARAMS, f"Resource not found: {uri}", {"uri": params.uri})
+        router, resource = await self._tree()
+        contents = TextResourceContents(
+            uri=resource.uri, mime_type=resource.mime_type, text=router.text, _meta=resource.meta
+        )
+        return ReadResourceResult(contents=[contents])
+
+    async def _tree(self) -> tuple[Router, Resource]:
+        try:
+            router = await to_thread.run_sync(self._recall.router, abandon_on_cancel=True)
+        except RecallError as error:
+            raise MCPError(INTERNAL_ERROR, error.message, error.details()) from error
+        return router, Resource.model_validate(mcp_schema.tree_entry(router, self._language))
+
+
+def build_server(recall: Recall, *, clock: Clock = time.monotonic) -> Server[Any]:
+    """Return the server over an open corpus, tied to no transport yet.
+
+    Raises what `Recall.session` raises where this installation's keys can't be used.
+    """
+    handlers = _Handlers(recall, clock)
+    return Server(
+        mcp_schema.SERVER_NAME,
+        version=mcp_schema.server_version(),
+        instructions=mcp_schema.instructions(recall.settings.language),
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+    )
+
+
+def serve(recall: Recall) -> None:
+    """Serve over this process's standard streams, until the client leaves or a signal ends it.
+
+    For a process of its own: it takes over standard input and output (whatever else writes to
+    standard output reaches standard error meanwhile), SIGTERM and SIGINT, and does not give them
+    back. GRACE_S after the end of the input the process ends, with whatever is still at work.
+    """
+    server = build_server(recall)
+    _divert_input()
+    try:
+        anyio.run(_run, server)
+    except* ConnectionError:
+        log.debug("the client is gone")
+    recall.close()
+
+
+async def _run(server: Server[Any]) -> None:
+    async with stdio_server() as (reader, writer):
+        # The SDK points descriptor 1 elsewhere while it serves; what `print` leaves in a buffer
+        # would be written after that.
+        with contextlib.redirect_stdout(sys.stderr):
+            await server.run(reader, writer, server.create_initialization_options())
+
+
+def _divert_input() -> None:
+    """Put a pipe of our own before standard input, so that a signal is the end of the input.
+
+    The SDK reads in a thread that nothing can interrupt but that.
+    """
+    source, output = os.dup(0), os.dup(1)
+    inner, sink = os.pipe()
+    os.dup2(inner, 0)
+    os.close(inner)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    # A signal's number is written to the pipe at once, in whichever thread it arrives.
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave_soon)
+    arguments = (source, sink, woken, output)
+    threading.Thread(target=_pump, args=arguments, name="recall input", daemon=True).start()
+
+
+def _pump(source: int, sink: int, woken: int, output: int) -> None:
+    """Copy `source` to `sink` until it ends, a signal wakes us or nobody reads `output` any more.
+
+    The last happens where another process has inherited the client's end of our input.
+    """
+    watch = select.poll()
+    watch.register(source, select.POLLIN)
+    watch.register(woken, select.POLLIN)
+    watch.register(output, 0)  # its hang-up is reported all the same
+    try:
+        while {number for number, _ in watch.poll()} == {source}:
+            data = os.read(source, _CHUNK)
+            if not data:
+                break
+            while data:
+                data = data[os.write(sink, data) :]
+    except OSError as error:
+        log.debug("standard input: %s", error)
+    os.close(sink)
+    _leave_soon()
+
+
+def _leave_soon(*_: object) -> None:
+    timer = threading.Timer(GRACE_S, os._exit, (0,))
+    timer.daemon = True
+    timer.start()

@@ -1,0 +1,67 @@
+"""The command that serves: mcp. What it needs beyond the base install is imported when it runs."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import click
+
+from recall.core.router import Router
+from recall.errors import RecallError
+from recall.faces import mcp_schema
+from recall.faces.cli import EXIT_FAILED, EXIT_OK, Common, common_options, emit
+from recall.settings import Settings
+
+_EXTRA = ("mcp", "mcp_types", "anyio")
+
+
+@click.command()
+@common_options
+def mcp(common: Common) -> int:
+    """Serve search_memory and the tree to an MCP host, over standard input and output.
+
+    A host starts it and ends it. With --json it serves nothing, but prints what a host would be
+    told: the instructions, the tool's entry, the tree's.
+    """
+    with common.open() as recall:
+        if common.json:
+            snapshot = recall.snapshot()
+            status = snapshot.status.to_dict()
+            told = what_a_host_is_told(recall.settings, recall.router(snapshot))
+            emit(told | {"sourceStatus": status})
+            nowhere = not status["searchedScopes"] and status["incompleteScopes"]
+            return EXIT_FAILED if nowhere else EXIT_OK
+        if sys.stdin is None or sys.stdout is None:
+            raise click.UsageError("The server needs standard input and standard output.")
+        _server().serve(recall)
+    return EXIT_OK
+
+
+def what_a_host_is_told(settings: Settings, router: Router) -> dict[str, Any]:
+    """Return what the server says of itself, as JSON-ready values."""
+    language = settings.language
+    return {
+        "name": mcp_schema.SERVER_NAME,
+        "version": mcp_schema.server_version(),
+        "instructions": mcp_schema.instructions(language),
+        "tools": [mcp_schema.tool_entry(settings.limits, language)],
+        "resources": [mcp_schema.tree_entry(router, language)],
+    }
+
+
+def _server() -> ModuleType:
+    try:
+        from recall.faces import mcp_server
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in _EXTRA:
+            raise
+        raise RecallError(
+            "The MCP server needs the package mcp, version 2, which is not installed here.",
+            fix="Install it: pip install 'recall-memory[mcp]'",
+        ) from error
+    return mcp_server
+
+
+COMMANDS = (mcp,)
