@@ -55,7 +55,7 @@ class Recall:
             self._signer = CursorSigner(load_keys(self.state_dir))
         return Session(self.store, self.settings, self._signer)
 
-    def search_memory(self, **parameters: Any) -> dict[str, Any]:
+    def search_memory(self, /, **parameters: Any) -> dict[str, Any]:
         """Answer one call of the tool within this object's own conversation; see Session."""
         if self._session is None:
             self._session = self.session()

@@ -55,7 +55,7 @@ class Session:
         with self._lock:
             self._talk.compacted()
 
-    def search_memory(self, **parameters: Any) -> dict[str, Any]:
+    def search_memory(self, /, **parameters: Any) -> dict[str, Any]:
         """Answer one call of the tool; see docs/search-memory.md.
 
         Returns the result as JSON-ready values, at most about 25,000 characters of JSON. Raises

@@ -8,7 +8,6 @@ refuses with a sentence. The schema is flat, without oneOf at its top: hosts ref
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from recall.core.router import Router
@@ -217,6 +216,9 @@ def tree_entry(router: Router, language: str = "en") -> dict[str, Any]:
 
 def server_version() -> str:
     """Return this package's version; empty where it runs without being installed."""
+    # Imported here: it takes longer than all else in this module, and every command loads us.
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("recall-memory")
     except PackageNotFoundError:

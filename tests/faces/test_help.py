@@ -32,6 +32,7 @@ ARGUMENTS = {
     "fetch": ["project:tech-stack.md"],
     "explore": [],
     "call": ['{"mode": "explore"}'],
+    "mcp": ["--json"],
 }
 """What makes each command do its work."""
 
