@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
+import logging
 import os
+import secrets
+import shutil
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +27,8 @@ from recall.settings import Arguments, Settings
 
 __all__ = ["Recall", "open_recall"]
 
+log = logging.getLogger("recall.cache")
+
 
 class Recall:
     """One corpus, open: its tree, and sessions over it. A context manager; close() is enough."""
@@ -33,7 +40,6 @@ class Recall:
         self.state_dir = state_dir
         self.store = Store(settings, str(cache_dir / "corpora" / corpus_name(settings)))
         self._signer: CursorSigner | None = None
-        self._session: Session | None = None
 
     def snapshot(self) -> Snapshot:
         """Return the corpus as it is on disk now: memories by ref, tree, source status."""
@@ -52,14 +58,21 @@ class Recall:
     def session(self) -> Session:
         """Return a new conversation over this corpus."""
         if self._signer is None:
-            self._signer = CursorSigner(load_keys(self.state_dir))
+            self._signer = CursorSigner(self._keys())
         return Session(self.store, self.settings, self._signer)
 
+    def _keys(self) -> list[bytes]:
+        if not _below_a_root(self.settings, self.state_dir):
+            return load_keys(self.state_dir)
+        log.warning("cursors end with this process: %s lies below a memory root", self.state_dir)
+        return [secrets.token_bytes(32)]
+
     def search_memory(self, /, **parameters: Any) -> dict[str, Any]:
-        """Answer one call of the tool within this object's own conversation; see Session."""
-        if self._session is None:
-            self._session = self.session()
-        return self._session.search_memory(**parameters)
+        """Answer one call of the tool on its own, as the first one of a conversation.
+
+        For a conversation, in which nothing is sent twice, use `session()`.
+        """
+        return self.session().search_memory(**parameters)
 
     def faults(self) -> list[FileFaults]:
         """Return every file that has faults, is no memory, or lacks metadata of its own."""
@@ -67,7 +80,7 @@ class Recall:
         return self.store.faults()
 
     def close(self) -> None:
-        """Let go of the cache; the object can't be used afterwards."""
+        """Let go of the cache; a later use opens it again."""
         self.store.close()
 
     def __enter__(self) -> Recall:
@@ -123,9 +136,35 @@ def from_settings(settings: Settings, env: Mapping[str, str], home: Path) -> Rec
     """Return the open corpus for settings that are already loaded."""
     return Recall(
         settings,
-        cache_dir=places.cache_dir(settings, env, home),
+        cache_dir=_usable_cache(settings, places.cache_dir(settings, env, home)),
         state_dir=places.state_dir(settings, env, home),
     )
+
+
+def _usable_cache(settings: Settings, folder: Path) -> Path:
+    """Return the cache folder, or a temporary one where that must not or can't be written.
+
+    Reading never writes below a root, and a read-only home is no reason not to read.
+    """
+    if _below_a_root(settings, folder):
+        why = "it lies below a memory root"
+    else:
+        above = folder
+        while not above.exists() and above != above.parent:
+            above = above.parent
+        if os.access(above, os.W_OK | os.X_OK):
+            return folder
+        why = "it can't be written"
+    log.warning("the cache %s is not used, %s: a temporary one serves this process", folder, why)
+    temporary = tempfile.mkdtemp(prefix="recall-cache-")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return Path(temporary)
+
+
+def _below_a_root(settings: Settings, folder: Path) -> bool:
+    real = os.path.realpath(folder)
+    roots = [os.path.realpath(root.path) for root in settings.roots]
+    return any(real == root or real.startswith(root.rstrip("/") + "/") for root in roots)
 
 
 def corpus_name(settings: Settings) -> str:

@@ -269,3 +269,10 @@ class Match(NamedTuple):
     keyword: str
     source: str
     kind: str
+    partial: bool = False
+    """Only some of the keyword's words are there."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the match as a result shows it; `partial` only where it is so."""
+        out: dict[str, Any] = {"keyword": self.keyword, "source": self.source, "kind": self.kind}
+        return out | {"partial": True} if self.partial else out

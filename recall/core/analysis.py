@@ -76,10 +76,10 @@ def humps(word: str) -> list[str]:
 
 def camel_parts(text: str) -> str:
     """Return the parts of every camelCase word of the text, space-joined."""
-    return " ".join(part for word in _camel_words(text) for part in humps(word))
+    return " ".join(part for word in camel_words(text) for part in humps(word))
 
 
-def _camel_words(text: str) -> Iterator[str]:
+def camel_words(text: str) -> Iterator[str]:
     """Yield the words with an inner capital, in order, each occurrence once."""
     done = -1
     for hit in _HUMP_START.finditer(text):

@@ -22,7 +22,7 @@ from recall.model import Match, Metadata
 KINDS = ("exact", "contains", "stem", "fuzzy")
 _MAX_SPANS = 2_000
 """Hits of one term that are looked at in one text; a window is placed among the first ones."""
-_MAX_FUZZY_TEXT = 200_000
+_MAX_FUZZY_TEXT = 2_000_000
 _FUZZY_LENGTH = 5
 
 _WORD = re.compile(
@@ -126,7 +126,8 @@ class Matcher:
                 continue
             score = (how.kind == 0, how.share, -how.kind, -rank)
             if best is None or score > best:
-                best, found = score, Match(keyword, source, KINDS[how.kind])
+                best = score
+                found = Match(keyword, source, KINDS[how.kind], partial=how.share < 1)
         return found if best is not None else None
 
     def held(self, *folded_texts: str) -> set[int]:

@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from recall.core.analysis import RUN, grams, humps, normalize, symbols, without_runs
+from recall.core.analysis import RUN, camel_words, grams, humps, normalize, symbols, without_runs
 from recall.core.dates import question_dates
 
 _WORD = re.compile(r"[^\W_]+")
-_CASED = re.compile(r"[A-Za-z0-9]+")
 _MAX_WORDS = 64
 
 STOP_WORDS = frozenset(
@@ -33,7 +32,7 @@ class Question:
     `words` are lower-cased runs of letters and digits without stop words (with them, if nothing
     else is there); `phrase` is every word in order; `grams` are character pairs of scripts
     written without spaces; `symbols` are identifiers kept whole (`c++`), `parts` the humps of
-    camelCase words.
+    each camelCase word.
     """
 
     text: str
@@ -41,7 +40,7 @@ class Question:
     phrase: tuple[str, ...] = ()
     grams: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
+    parts: tuple[tuple[str, ...], ...] = ()
     dates: tuple[str, ...] = ()
     weak: bool = False
     """Nothing but function words: only a memory that holds all of them is meant."""
@@ -70,14 +69,13 @@ def ask(keyword: str) -> Question:
     plain = [word for word in dict.fromkeys(phrase) if word not in covered]
     telling = tuple(word for word in plain if word not in STOP_WORDS)
     pairs = _telling(tuple(dict.fromkeys(grams(text).split()))[:_MAX_WORDS])
-    parts = [part for word in _CASED.findall(spaced) for part in humps(word)]
     return Question(
         text=text,
         words=telling or tuple(plain),
         phrase=phrase,
         grams=pairs,
         symbols=marks,
-        parts=tuple(dict.fromkeys(parts)),
+        parts=tuple(tuple(humps(word)) for word in camel_words(spaced)),
         dates=question_dates(text),
         weak=not (telling or pairs or marks),
     )

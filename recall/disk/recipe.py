@@ -53,8 +53,11 @@ class Recipe:
         clauses += [self._term("grams", gram) for gram in pairs]
         clauses += [self._term("name_grams", gram, NAME_GRAMS) for gram in pairs]
         clauses += [self._term("marks", mark, MARKS) for mark in question.symbols]
-        parts = [stem for stem in self._stems(question.parts) if stem not in stems]
-        clauses += [self._term("text", part, PARTS) for part in parts]
+        for parts in question.parts:
+            # Side by side only: single parts are words of other things.
+            phrase = self._phrase("text", self._stems(parts, unique=False))
+            if phrase is not None:
+                clauses.append(Query.boost_query(phrase, PARTS))
         clauses += [self._term("dates", date, DATES) for date in question.dates]
         if clauses:
             clauses.append(self._term("exact", exact_term(question.text), EXACT))

@@ -22,11 +22,13 @@ from recall.core.dates import memory_dates, question_dates
 from recall.core.question import Question
 from recall.disk.recipe import Recipe, any_of, exact_term
 
-_MAX_TERM_BYTES = 64
+_MAX_TERM_BYTES = 256
+"""Longer runs of letters and digits are data, not words; a SHA-512 in hex has 128."""
 _SMALL_HEAP = 15_000_000
 _BULK_HEAP = 80_000_000
 _BULK_DOCUMENTS = 200
-_MAX_SEGMENTS = 12
+_MAX_SEGMENTS = 7
+"""tantivy begins to merge at eight small segments: a merge that nobody waits for is lost work."""
 _DELETE_BATCH = 500
 
 _FIELDS = (

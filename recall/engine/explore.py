@@ -18,6 +18,8 @@ from recall.model import SCOPES, Memory
 from recall.settings import Settings
 
 _ENVELOPE = 1_200
+_CATEGORIES = "\n"
+"""What a cursor into the list of categories is bound to: no category has this name."""
 _SCOPE_ORDER = {scope: i for i, scope in enumerate(SCOPES)}
 
 
@@ -33,8 +35,10 @@ def explore(
     if request.branches:
         answer["branches"] = [call.branch(branch) for branch in request.branches]
     else:
-        answer["router"] = call.router()
+        answer["router"], following = call.router()
         answer["branches"] = []
+        if following is not None:
+            answer["nextCursor"] = following
     if call.warnings:
         answer["warnings"] = call.warnings
     return answer
@@ -67,22 +71,34 @@ class _Explore:
         """Whether a leaf was listed: one always is, so that paging goes on."""
         self.warnings: list[str] = []
 
-    def router(self) -> list[dict[str, Any]]:
-        """List the categories; the smallest are counted where they would not fit."""
-        nodes = list(self._tree.nodes)
+    def router(self) -> tuple[list[dict[str, Any]], str | None]:
+        """Return the categories in order, and the cursor to those that had no room.
+
+        Where not all fit with their keywords, they are listed without.
+        """
+        nodes = self._tree.nodes[self._after_category() :]
         texts = [_node(node) for node in nodes]
         costs = [len(json_text(text)) + 1 for text in texts]
-        if sum(costs) <= self._room:
-            return texts
-        kept: set[int] = set()
-        room = self._room
-        for i in sorted(range(len(nodes)), key=lambda i: (-nodes[i].total, i)):
-            if costs[i] <= room:
-                kept.add(i)
-                room -= costs[i]
-        folded = len(nodes) - len(kept)
-        self.warnings.append(say("explore.folded", self._language, count=folded))
-        return [text for i, text in enumerate(texts) if i in kept]
+        if sum(costs) > self._room:
+            texts = [{"category": t["category"], "total": t["total"]} for t in texts]
+            costs = [len(json_text(text)) + 1 for text in texts]
+        count, room = 0, self._room
+        while count < len(texts) and (costs[count] <= room or not count):
+            room -= costs[count]
+            count += 1
+        if count == len(texts):
+            return texts, None
+        self.warnings.append(say("explore.folded", self._language, count=len(texts) - count))
+        last = BranchCursor(_CATEGORIES, self._scopes, nodes[count - 1].category)
+        return texts[:count], self._signer.issue(last)
+
+    def _after_category(self) -> int:
+        """Return where the page of categories starts: after the last one that was listed."""
+        if self._request.cursor is None:
+            return 0
+        place = self._signer.read_branch(self._request.cursor, _CATEGORIES, self._scopes)
+        key = self._tree.taxonomy.sort_key
+        return bisect_right(self._tree.nodes, key(place.after), key=lambda n: key(n.category))
 
     def branch(self, branch: Branch) -> dict[str, Any]:
         node = find_category(self._tree, branch.category)
@@ -94,7 +110,8 @@ class _Explore:
         for memory in node.leaves[start : start + self._request.limit]:
             leaf = _leaf(memory)
             cost = len(json_text(leaf)) + 1
-            if cost > room and (leaves or self._any):
+            # A cursor after this leaf would hold its ref, in four thirds of its length.
+            if cost + len(memory.ref) * 3 // 2 > room and (leaves or self._any):
                 break
             leaves.append(leaf)
             self._any = True

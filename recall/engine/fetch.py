@@ -6,7 +6,7 @@ from typing import Any
 
 from recall.core.cursor import CursorSigner
 from recall.core.messages import say
-from recall.core.refs import RefIndex
+from recall.core.refs import RefIndex, split_ref
 from recall.core.sink import json_text
 from recall.core.snapshot import Snapshot
 from recall.engine.ports import Store
@@ -63,6 +63,7 @@ class _Fetch:
         self._missing: list[str] = []
         self._warnings: list[str] = []
         self._skipped: list[str] = []
+        self._dropped = 0
         self._unreadable: list[str] = []
         self._left = settings.limits.fetch_call
         self._room = settings.limits.answer - len(json_text(answer)) - _ENVELOPE
@@ -70,8 +71,11 @@ class _Fetch:
     def known(self, memory: Memory, cursor: str | None) -> None:
         ref = memory.ref
         room = self._room - 2 * len(ref) - _ENVELOPE
-        if self._left <= 0 or (room <= 0 and self._results):
+        if self._left <= 0:
             self._skipped.append(ref)
+            return
+        if room <= 0 and self._results:
+            self._dropped += 1
             return
         try:
             parsed = self._store.read(memory)
@@ -97,6 +101,9 @@ class _Fetch:
         return place.offset, place.until
 
     def unknown(self, ref: str, snapshot: Snapshot) -> None:
+        if _out_of_sight(ref, snapshot):
+            self._unreadable.append(ref)
+            return
         shown = ref if len(ref) <= _SHOWN_REF else ref[:_SHOWN_REF] + "…"
         self._missing.append(shown)
         suggestion = RefIndex(snapshot.memories).suggest(ref)
@@ -114,6 +121,8 @@ class _Fetch:
             limit = self._settings.limits.fetch_call
             refs = _listed(self._skipped)
             self._warnings.append(say("fetch.call_budget", language, limit=limit, refs=refs))
+        if self._dropped:
+            self._warnings.append(say("results_dropped", language, count=self._dropped))
         if self._unreadable:
             refs = _listed(self._unreadable)
             self._warnings.append(say("fetch.unreadable", language, refs=refs))
@@ -126,6 +135,17 @@ class _Fetch:
         if self._warnings:
             self._answer["warnings"] = self._warnings
         return self._answer
+
+
+def _out_of_sight(ref: str, snapshot: Snapshot) -> bool:
+    """Tell whether the ref may well exist where nobody could look: that is no wrong ref."""
+    if any(one.path == ref for one in snapshot.status.skipped):
+        return True
+    scope = ref.partition(":")[0]
+    return split_ref(ref) is not None and any(
+        part.scope == scope and part.reason in ("root_read_failed", "dir_read_failed")
+        for part in snapshot.status.incomplete
+    )
 
 
 def _listed(refs: list[str]) -> str:

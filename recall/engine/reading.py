@@ -18,6 +18,8 @@ from recall.engine.turn import Conversation
 from recall.model import Parsed
 from recall.settings import Settings
 
+_SMALLEST = 200
+"""A turn's last characters are not worth a call: a window is not cut below this for them."""
 _LONG_REF = 512
 """Longer refs stand in cursors by their digest, so that an answer stays under its bound."""
 
@@ -68,7 +70,8 @@ class WindowReader:
             return self.onward(ref, parsed, start, stop)
         begin = gap[0]
         allowed = min(limit, self._talk.left(ref, self._settings.limits.ref_turn))
-        if total and allowed <= 0:
+        left = min(stop, gap[1]) - begin
+        if total and (allowed <= 0 or allowed < min(_SMALLEST, limit, left)):
             return self._exhausted(ref, parsed, begin)
         end = cut(parsed.body, begin, allowed, until=min(stop, gap[1]), cost=cost)
         fields: dict[str, Any] = {"content": parsed.body[begin:end]}

@@ -15,7 +15,7 @@ MODES = ("fetch", "search", "explore")
 _PARAMETERS = {
     "fetch": ("refs", "cursor"),
     "search": ("keywords", "scopes", "categories", "limit"),
-    "explore": ("scopes", "branches", "limitPerBranch"),
+    "explore": ("scopes", "branches", "limitPerBranch", "cursor"),
 }
 _EXAMPLES = {
     "fetch": '{"mode": "fetch", "refs": ["project:deploy.md"]}',
@@ -53,6 +53,8 @@ class ExploreRequest:
     scopes: tuple[str, ...] = ()
     branches: tuple[Branch, ...] = ()
     limit: int = 20
+    cursor: str | None = None
+    """Continues the list of categories; a branch has a cursor of its own."""
 
 
 Request = FetchRequest | SearchRequest | ExploreRequest
@@ -118,7 +120,15 @@ def _explore(given: Mapping[str, Any], limits: Limits) -> ExploreRequest:
             field="branches",
             fix=f"Send {_EXAMPLES['explore']}",
         )
+    cursor = given.get("cursor")
+    if cursor is not None and raw:
+        raise RequestError(
+            "A branch has its own cursor; one beside branches continues the list of categories.",
+            field="cursor",
+            fix='Send {"mode": "explore", "branches": [{"category": NAME, "cursor": CURSOR}]}',
+        )
     return ExploreRequest(
+        cursor=None if cursor is None else _text(cursor, "cursor", _MAX_CURSOR),
         scopes=_scopes(given),
         branches=tuple(_branch(one) for one in raw),
         limit=_number(given, "limitPerBranch", limits.explore_leaves),

@@ -176,7 +176,7 @@ class _Search:
             "ref": memory.ref,
             "version": parsed.version,
             "title": sink.metadata(parsed.metadata.title, 256),
-            "matches": [m._asdict() for m in self._matches(parsed, folded)],
+            "matches": [m.to_dict() for m in self._matches(parsed, folded)],
         }
         room -= len(json_text(result)) + 3 * len(memory.ref) + _ENVELOPE
         if room <= 0 and not first:

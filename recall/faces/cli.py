@@ -63,7 +63,10 @@ class Common:
 
     def open(self, more_roots: Sequence[str] = ()) -> app.Recall:
         """Return the corpus that the options and settings name."""
-        return app.from_settings(self.load(more_roots).settings, os.environ, _home())
+        recall = app.from_settings(self.load(more_roots).settings, os.environ, _home())
+        if sys.stderr.isatty() and not Path(recall.store.folder).exists():
+            warn("recall: reading these memories for the first time …")
+        return recall
 
 
 def _home() -> Path:
@@ -112,14 +115,26 @@ def common_options(command: _F) -> _F:
     return wrapped  # type: ignore[no-any-return]
 
 
-def emit(document: Any) -> None:
-    """Print one JSON document; nothing in it can act on a terminal or close a wrapper."""
-    click.echo(json_text(document, indent=2))
+def emit(document: Any, *, compact: bool = False) -> None:
+    """Print one JSON document; nothing in it can act on a terminal or close a wrapper.
+
+    `compact` is how a model receives it, and what its bounds are counted in.
+    """
+    click.echo(json_text(document, indent=None if compact else 2))
 
 
 def say(text: str = "") -> None:
     """Print text for people: what memories hold is made harmless for the terminal."""
     click.echo(terminal(text))
+
+
+def utf8(argument: str) -> str:
+    """Return an argument's text: UTF-8, whatever the locale took its bytes for."""
+    if argument.isascii():
+        return argument
+    with contextlib.suppress(UnicodeError):
+        return os.fsencode(argument).decode("utf-8")
+    return argument
 
 
 def warn(text: str) -> None:
@@ -166,8 +181,9 @@ def run(argv: Sequence[str]) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except OSError as error:
-        failed = RecallError(f"{error.filename or 'the system'}: {error.strerror or error}")
-        _report(failed, as_json)
+        # Not as JSON: standard output may be what failed.
+        with contextlib.suppress(OSError):
+            warn(f"recall: {error.filename or 'the system'}: {error.strerror or error}")
         return EXIT_FAILED
     return result if isinstance(result, int) else EXIT_OK
 

@@ -19,6 +19,7 @@ from recall.faces.cli import (
     common_options,
     emit,
     say,
+    utf8,
     warn,
 )
 from recall.model import SCOPES
@@ -87,12 +88,14 @@ def search(
     All WORDs together are one keyword: a word, a phrase or a short question. Separate several
     keywords by commas: recall search deploy staging, rollback
     """
-    keywords = [part.strip() for part in " ".join(words).split(",") if part.strip()]
+    keywords = [part.strip() for part in utf8(" ".join(words)).split(",") if part.strip()]
+    if not keywords:
+        raise click.UsageError("Name a word, a phrase or a short question to search for.")
     parameters: dict[str, Any] = {"mode": "search", "keywords": keywords}
     if scopes:
         parameters["scopes"] = list(scopes)
     if categories:
-        parameters["categories"] = list(categories)
+        parameters["categories"] = [utf8(name) for name in categories]
     if limit is not None:
         parameters["limit"] = limit
     return _ask(common, parameters, show.searched, "recall fetch")
@@ -104,7 +107,7 @@ def search(
 @common_options
 def fetch(common: Common, refs: tuple[str, ...], cursor: str | None) -> int:
     """Read a window of each memory, by ref as the tree shows it."""
-    parameters: dict[str, Any] = {"mode": "fetch", "refs": list(refs)}
+    parameters: dict[str, Any] = {"mode": "fetch", "refs": [utf8(ref) for ref in refs]}
     if cursor is not None:
         parameters["cursor"] = cursor
     return _ask(common, parameters, show.fetched, "recall fetch")
@@ -120,7 +123,7 @@ def fetch(common: Common, refs: tuple[str, ...], cursor: str | None) -> int:
     help="Only memories of this scope; repeatable.",
 )
 @click.option("--limit", type=int, help="Memories per category, 1 to 20 (the default).")
-@click.option("--cursor", help="Continue a category where a page ended; with one CATEGORY.")
+@click.option("--cursor", help="Continue where a page ended, of one CATEGORY or of the list.")
 @common_options
 def explore(
     common: Common,
@@ -130,12 +133,12 @@ def explore(
     cursor: str | None,
 ) -> int:
     """List the categories, or the memories of up to three of them."""
-    if cursor is not None and len(categories) != 1:
-        raise click.UsageError("--cursor continues one CATEGORY: name exactly one.")
-    branches: list[dict[str, str]] = [{"category": category} for category in categories]
-    if cursor is not None:
-        branches[0]["cursor"] = cursor
+    if cursor is not None and len(categories) > 1:
+        raise click.UsageError("--cursor continues one CATEGORY, or the list of all of them.")
+    branches: list[dict[str, str]] = [{"category": utf8(name)} for name in categories]
     parameters: dict[str, Any] = {"mode": "explore"}
+    if cursor is not None:
+        (branches[0] if branches else parameters)["cursor"] = cursor
     if branches:
         parameters["branches"] = branches
     if scopes:
@@ -156,7 +159,7 @@ def call(common: Common, parameters: str) -> int:
 
     JSON is an object, or - to read it from standard input.
     """
-    text = sys.stdin.read(_STDIN_MAX) if parameters == "-" else parameters
+    text = sys.stdin.buffer.read(_STDIN_MAX) if parameters == "-" else utf8(parameters)
     try:
         given = json.loads(text)
     except ValueError as error:
@@ -168,7 +171,7 @@ def call(common: Common, parameters: str) -> int:
         raise RequestError("The parameters must be one JSON object.")
     with common.open() as recall:
         answer = recall.search_memory(**given)
-    emit(answer)
+    emit(answer, compact=True)
     return EXIT_OK if answer["sourceStatus"]["searchedScopes"] else EXIT_FAILED
 
 
@@ -177,7 +180,10 @@ def _ask(common: Common, parameters: dict[str, Any], lines: Any, command: str) -
         answer = recall.search_memory(**parameters)
     status = answer["sourceStatus"]
     code = EXIT_OK if status["searchedScopes"] else EXIT_FAILED
-    if answer.get("missingRefs") and not answer["results"]:
+    branches = answer.get("branches")
+    if (answer.get("missingRefs") and not answer["results"]) or (
+        branches and not any(branch["total"] for branch in branches)
+    ):
         code = EXIT_FAILED
     if common.json:
         emit(answer)

@@ -59,7 +59,8 @@ def searched(answer: Mapping[str, Any], hint: str) -> list[str]:
         out.append(f"   {_headline(result)}")
         for match in result["matches"]:
             source = match["source"].replace("_", " ")
-            out.append(f"   {match['kind']} in {source}: {match['keyword']}")
+            part = ", in part" if match.get("partial") else ""
+            out.append(f"   {match['kind']} in {source}{part}: {match['keyword']}")
         out += _window(result, hint)
         out.append("")
     return out + _warnings(answer)
@@ -70,9 +71,11 @@ def explored(answer: Mapping[str, Any], hint: str) -> list[str]:
     out: list[str] = []
     for node in answer.get("router", ()):
         out.append(f"{node['category']} ({node['total']})")
-        if node["keywords"]:
+        if node.get("keywords"):
             more = f", … {node['hiddenKeywordCount']} more" if node["hiddenKeywordCount"] else ""
             out += _wrapped("keywords: " + ", ".join(node["keywords"]) + more)
+    if "nextCursor" in answer:
+        out.append(f"more: {hint} --cursor {answer['nextCursor']}")
     for branch in answer["branches"]:
         out.append(f"{branch['category']} ({branch['total']})")
         for leaf in branch["leaves"]:

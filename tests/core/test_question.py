@@ -41,7 +41,8 @@ def test_camel_case_is_asked_for_whole_and_in_parts() -> None:
     """getUserName is a word; its parts count as well."""
     question = ask("getUserName")
     assert question.words == ("getusername",)
-    assert question.parts == ("get", "user", "name")
+    assert question.parts == (("get", "user", "name"),)
+    assert ask("e9b1a7d K8s S3 E1234").parts == ()
 
 
 @pytest.mark.parametrize("keyword", ['"', "(", "++", "***", "——", "  ", "?!"])

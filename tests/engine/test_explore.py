@@ -146,6 +146,22 @@ def test_a_thousand_categories_are_counted_where_they_do_not_fit(
     assert str(left_out) in answer["warnings"][0]
 
 
+def test_every_category_can_be_listed(root: Path, opened: Opener) -> None:
+    """Following nextCursor lists each of a thousand categories once, in the tree's order."""
+    for i in range(1_000):
+        write(root, f"category-number-{i:04}/a.md", "x", name="A", keywords="[one, two, three]")
+    session = opened().session()
+    names, cursor = [], None
+    while True:
+        answer = session.search_memory(mode="explore", cursor=cursor)
+        assert len(json_text(answer)) <= 25_000
+        names += [node["category"] for node in answer["router"]]
+        cursor = answer.get("nextCursor")
+        if cursor is None:
+            break
+    assert names == [f"category-number-{i:04}" for i in range(1_000)]
+
+
 def test_the_label_that_the_tree_shows_is_understood(root: Path, opened: Opener) -> None:
     """A category can be named as the tree and the router list it."""
     write(root, "a.md", "x", name="A", category="ＡＰＩ notes")

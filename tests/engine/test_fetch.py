@@ -53,10 +53,10 @@ def test_a_short_memory_comes_whole(root: Path, opened: Opener) -> None:
 def test_an_empty_body_is_handed_over_once(root: Path, opened: Opener) -> None:
     """A memory without a body gives an empty window, and then is already available."""
     write(root, "a.md", "", name="A")
-    recall = opened()
-    first = recall.search_memory(mode="fetch", refs=["project:a.md"])["results"][0]
+    session = opened().session()
+    first = session.search_memory(mode="fetch", refs=["project:a.md"])["results"][0]
     assert first["content"] == ""
-    again = recall.search_memory(mode="fetch", refs=["project:a.md"])["results"][0]
+    again = session.search_memory(mode="fetch", refs=["project:a.md"])["results"][0]
     assert again["alreadyAvailable"] is True
 
 

@@ -71,6 +71,42 @@ def test_identifiers_are_found_whole_and_in_parts(
     assert found(opened(), keyword)[:1] == [path]
 
 
+@pytest.mark.parametrize("keyword", ["3f2a9bc41d7e", "E4711", "K8s", "S3", "fooBarBaz", "iPhone"])
+def test_an_identifier_that_is_not_there_finds_nothing(
+    root: Path, opened: Opener, keyword: str
+) -> None:
+    """Pieces of an identifier are words of other things, and no reason to answer."""
+    for i in range(3):
+        write(root, f"{i}.md", "It's 3 of 7, a b c d e f; foo or bar, 8 s.", name=f"N{i}")
+    assert found(opened(), keyword) == []
+
+
+def test_a_typo_in_camel_case_is_mended(root: Path, opened: Opener) -> None:
+    """One typo in an identifier is one typo in a word."""
+    write(root, "a.md", "TiFlash stores columns.", name="A")
+    write(root, "b.md", "TiProxy and a flash.", name="B")
+    assert found(opened(), "TiFlsh") == ["a.md"]
+
+
+def test_long_words_are_words(root: Path, opened: Opener) -> None:
+    """A digest of 64 or 128 digits is found whole, a word of two hundred letters as well."""
+    digest, long = "5f" * 32, "donaudampfschiff" * 12
+    write(root, "a.md", f"sha256:{digest} and {digest * 2} and {long}", name="A")
+    recall = opened()
+    for word in (digest, digest * 2, long):
+        assert found(recall, word) == ["a.md"]
+
+
+def test_a_partial_match_says_so(root: Path, opened: Opener) -> None:
+    """A keyword of which only some words are there is marked as partial."""
+    write(root, "a.md", "Nothing else.", name="Java upgrade")
+    answer = opened().search_memory(mode="search", keywords=["java zzzqqq", "upgrade"])
+    assert answer["results"][0]["matches"] == [
+        {"keyword": "java zzzqqq", "source": "title", "kind": "contains", "partial": True},
+        {"keyword": "upgrade", "source": "title", "kind": "contains"},
+    ]
+
+
 def test_a_word_inside_another_is_no_match(root: Path, opened: Opener) -> None:
     """ "api" does not find "Rapid"; C does not find C++ before C."""
     write(root, "a.md", "Rapid growth.", name="Rapid")

@@ -227,7 +227,8 @@ def test_init_dry_run_writes_nothing(recall: Command, folder: Path, tmp_path: Pa
         (("search", "--root", "notes", "a", "--limit", "9"), 2, "limit must be"),
         (("fetch", "--root", "notes", "project:deploy/stagin.md"), 1, "project:deploy/staging.md"),
         (("fetch", "--root", "notes", "project:odd.md", "--cursor", "x"), 2, "cursor"),
-        (("explore", "--root", "notes", "--cursor", "x"), 2, "exactly one"),
+        (("explore", "--root", "notes", "--cursor", "x"), 2, "cursor"),
+        (("explore", "--root", "notes", "--cursor", "x", "a", "b"), 2, "one CATEGORY"),
         (("call", "--root", "notes", "{"), 2, "not JSON"),
         (("call", "--root", "notes", "[]"), 2, "one JSON object"),
         (("call", "--root", "notes", '{"mode": "find"}'), 2, "mode must be one of"),
@@ -261,6 +262,28 @@ def test_hostile_text_reaches_no_terminal_raw(recall: Command, folder: Path) -> 
         for text in (ran.out, ran.err, as_json.out):
             assert "\x1b" not in text
             assert "\u202e" not in text
+
+
+def test_a_home_that_is_a_root_is_not_written_to(
+    recall: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the cache and state folders would lie below a root, they are not used."""
+    write(tmp_path / "home", "x.md", "Body.", name="X")
+    before = sorted((tmp_path / "home").rglob("*"))
+    ran = recall("search", "--root", "home", "body")
+    assert ran.code == 0
+    assert "[project:x.md]" in ran.out
+    assert sorted((tmp_path / "home").rglob("*")) == before
+
+
+def test_a_home_that_can_not_be_written_is_read_all_the_same(
+    recall: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a place for a cache, a temporary one serves, and a line says so."""
+    monkeypatch.setattr("os.access", lambda *_: False)
+    ran = recall("search", "--root", "notes", "deploy")
+    assert ran.code == 0
+    assert ran.out.startswith("1. Staging")
 
 
 def test_nothing_is_written_below_a_root(recall: Command, folder: Path) -> None:

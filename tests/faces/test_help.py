@@ -136,10 +136,10 @@ def test_settings_that_cannot_be_used_are_wrong_use(
 
 
 def test_what_is_not_found_is_no_failure_but_a_missing_ref_is(recall: Runner) -> None:
-    """An empty search is 0; a fetch of nothing that exists is 1; wrong parameters are 2."""
+    """An empty search is 0; a fetch or a category of nothing that exists is 1; wrong parameters are 2."""
     root = ("--root", str(FIXTURES))
     assert recall("search", *root, "zeppelin")[0] == 0
-    assert recall("explore", *root, "no_such_category")[0] == 0
+    assert recall("explore", *root, "no_such_category")[0] == 1
     assert recall("fetch", *root, "project:nope.md")[0] == 1
     assert recall("fetch", *root, "project:nope.md", "project:tech-stack.md")[0] == 0
     assert recall("search", *root, "--limit", "9", "x")[0] == 2
