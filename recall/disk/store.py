@@ -24,7 +24,7 @@ from recall.disk import catalog as db
 from recall.disk.catalog import Catalog, CatalogUnusable, FileFaults
 from recall.disk.compose import Composer, View, aged
 from recall.disk.guard import read_inside
-from recall.disk.indexer import IndexDamaged, Indexer
+from recall.disk.indexer import IndexDamaged, Indexer, Work
 from recall.disk.ledger import Ledger
 from recall.disk.lock import file_lock
 from recall.disk.record import Reader
@@ -39,6 +39,8 @@ log = logging.getLogger("recall.cache")
 
 _LAZY = 20
 """A lazy refresh walks again after so many times the last walk's duration: at most 5 % of it."""
+_LAZY_MAX_S = 1.0
+"""… and after a second anyway: nobody should find in a large corpus what a small one has lost."""
 _REBUILD_WAIT_MS = 5_000
 _MORE = 4
 """Where documents that are not shown take up a search's room, so many times as many are asked."""
@@ -75,11 +77,11 @@ class Store:
         """Return the corpus as it is on disk now.
 
         With `index`, the text index is up to date as well. With `lazy`, the walk is spared if
-        the last one is recent (20 times as long ago as it took) and no folder moved since: then
-        only a file rewritten in place can be missed, and the status tells the walk's age. Where
-        another process holds the cache's lock longer than `lock_wait_ms`, the last commit is
-        returned and its status says that it is stale. Raises StoreError where the cache can be
-        neither used nor rebuilt.
+        the last one is recent (20 times as long ago as it took, a second at most) and no folder
+        moved since: then only a file rewritten in place can be missed, and the status tells the
+        walk's age. Where another process holds the cache's lock longer than `lock_wait_ms`, the
+        last commit is returned and its status says that it is stale. Raises StoreError where the
+        cache can be neither used nor rebuilt.
         """
         with _paused_gc():
             return self._repaired(lambda: self._refresh(index, lazy))
@@ -188,15 +190,19 @@ class Store:
 
     def _catch_up(self) -> bool:
         catalog, wait = self._ledger.catalog, self._settings.lock_wait_ms
+        work = Work(self._ledger.commit_number, self._updater.document, self._hides)
         try:
-            return self._indexer.catch_up(catalog, self._updater.document, wait)
+            return self._indexer.catch_up(catalog, work, wait)
         except IndexDamaged as damaged:
             if not self._indexer.discard(catalog, damaged):
                 return False
         try:
-            return self._indexer.catch_up(catalog, self._updater.document, wait)
+            return self._indexer.catch_up(catalog, work, wait)
         except IndexDamaged as damaged:
             raise self._unusable(f"the text index can't be built: {damaged}") from damaged
+
+    def _hides(self, root: int, path: str) -> bool:
+        return self._listings[root].hides(path)
 
     def _walk(self) -> None:
         start = time.monotonic()
@@ -228,7 +234,8 @@ class Store:
         if not self._listings or self._updater.suspects:
             return False
         since = time.monotonic() - self._walked_at
-        return since < _LAZY * self._walk_took and not any(one.moved() for one in self._listings)
+        limit = min(_LAZY * self._walk_took, _LAZY_MAX_S)
+        return since < limit and not any(one.moved() for one in self._listings)
 
     def _age_ms(self) -> int:
         if self._fresh_at is None:
@@ -249,7 +256,8 @@ class Store:
             try:
                 return self._repaired(run)
             except IndexDamaged as damaged:
-                self._indexer.discard(self._ledger.catalog, damaged)
+                reason = damaged
+            self._repaired(lambda: self._indexer.discard(self._ledger.opened(), reason))
             self.refresh(index=True)
             try:
                 return self._repaired(run)
