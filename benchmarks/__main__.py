@@ -14,7 +14,11 @@ from importlib import import_module
 from typing import Protocol, cast
 
 COMMANDS = {
+    "concurrency": "benchmarks.concurrency",
+    "crash": "benchmarks.crash",
+    "peers": "benchmarks.peers.command",
     "quality": "benchmarks.quality.command",
+    "speed": "benchmarks.speed",
 }
 
 

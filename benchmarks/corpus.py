@@ -112,13 +112,14 @@ class _Writer:
         rng = self._rng
         rare += ["memory", "note", "word", "term", "topic", "place", "case", "thing"]
         title = " ".join(rare[:4]).capitalize()
+        keys = [*dict.fromkeys(rare[: rng.randint(3, 6)]), f"area {number % 40}"]
         lines = [
             "---",
             f"name: {title} {number}",
             f"description: {' '.join(self.words(14)).capitalize()}, {rare[4]} and {rare[5]}.",
             f"type: {rng.choice(_TYPES)}",
             f"category: {CATEGORIES[number % len(CATEGORIES)]}",
-            f"keywords: [{', '.join(dict.fromkeys(rare[: rng.randint(3, 6)]))}, area {number % 40}]",
+            f"keywords: [{', '.join(keys)}]",
             "usage_scenarios:",
             f"  - when {' '.join(self.words(4))}",
             "---",

@@ -90,11 +90,17 @@ class Catalog:
 
     def generation(self) -> int:
         """Return the number of the last commit that changed what a file says, or lost one."""
-        return int(self.meta("generation"))
+        return self._number("generation")
 
     def commit_number(self) -> int:
         """Return the number of the last commit, also of those that only met new fingerprints."""
-        return int(self.meta("commit"))
+        return self._number("commit")
+
+    def _number(self, name: str) -> int:
+        try:
+            return int(self.meta(name))
+        except ValueError as error:
+            raise CatalogUnusable(f"its {name} is no number") from error
 
     def meta(self, name: str) -> str:
         found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
@@ -105,7 +111,7 @@ class Catalog:
         with self._reading():
             now, generation = self.commit_number(), self.generation()
             gone: list[tuple[int, str]] | None = None
-            if commit >= max(0, int(self.meta("horizon"))):
+            if commit >= max(0, self._number("horizon")):
                 query = "SELECT root, path FROM gone WHERE number > ?"
                 gone = [(r, table.loaded(p)) for r, p in self._db.execute(query, (commit,))]
             after = -1 if gone is None else commit
@@ -129,27 +135,37 @@ class Catalog:
             found = tuple(Fault(*f) for f in json.loads(faults)) if faults else ()
             yield FileFaults(root, table.loaded(path), state, tuple(missing.split()), found)
 
-    def unindexed(self, limit: int) -> list[tuple[int, str, int]]:
-        """Return (root, path, key) of files whose content the text index does not hold yet."""
-        query = "SELECT root, path, key FROM file WHERE indexed = 0 AND state = '' LIMIT ?"
-        return [(r, table.loaded(p), k) for r, p, k in self._db.execute(query, (limit,))]
+    def unindexed(self, limit: int, after: int = -1) -> list[tuple[int, str, int]]:
+        """Return (root, path, key) of files whose content the text index does not hold yet, by
+        key, from those above `after` on.
+        """
+        query = (
+            "SELECT root, path, key FROM file WHERE indexed = 0 AND state = '' AND key > ? "
+            "ORDER BY key LIMIT ?"
+        )
+        return [(r, table.loaded(p), k) for r, p, k in self._db.execute(query, (after, limit))]
 
     def retired(self) -> list[int]:
         """Return the keys that the text index still holds and should not."""
         return [key for (key,) in self._db.execute("SELECT key FROM retired")]
 
-    def index_pending(self) -> bool:
+    def retired_count(self) -> int:
+        return int(self._db.execute("SELECT count(*) FROM retired").fetchone()[0])
+
+    def index_pending(self, commit: int) -> bool:
+        """Tell whether the text index lacks a file as it was at the commit of that number."""
         query = (
-            "SELECT EXISTS (SELECT 1 FROM file WHERE indexed = 0 AND state = '') "
-            "OR EXISTS (SELECT 1 FROM retired)"
+            "SELECT EXISTS (SELECT 1 FROM file WHERE indexed = 0 AND state = '' AND changed <= ?)"
         )
-        return bool(self._db.execute(query).fetchone()[0])
+        return bool(self._db.execute(query, (commit,)).fetchone()[0])
 
     def index_state(self) -> tuple[str, str]:
         """Return the text index's name (empty: there is none) and the number of its commits."""
         query = "SELECT value FROM meta WHERE name IN ('index', 'index_generation') ORDER BY name"
-        (name,), (generation,) = self._db.execute(query).fetchall()
-        return name, generation
+        found = [str(value) for (value,) in self._db.execute(query)]
+        if len(found) != 2:
+            raise CatalogUnusable("it does not say which text index is its own")
+        return found[0], found[1]
 
     # --- writing
 
@@ -197,7 +213,7 @@ class Catalog:
                 [(key,) for key in keys],
             )
             self._db.executemany("DELETE FROM retired WHERE key = ?", [(key,) for key in gone])
-            self._set("index_generation", str(int(self.meta("index_generation")) + 1))
+            self._set("index_generation", str(self._number("index_generation") + 1))
 
     def new_index(self, name: str) -> None:
         """Note that a new, empty text index called `name` replaces the old one ("": none does)."""
@@ -205,7 +221,7 @@ class Catalog:
             self._db.execute("UPDATE file SET indexed = 0 WHERE indexed != 0")
             self._db.execute("DELETE FROM retired")
             self._set("index", name)
-            self._set("index_generation", str(int(self.meta("index_generation")) + 1))
+            self._set("index_generation", str(self._number("index_generation") + 1))
 
     def note(self, name: str, value: str) -> None:
         """Set one value of `meta`."""
@@ -265,6 +281,8 @@ def is_busy(error: Exception) -> bool:
 
 def is_damage(error: Exception) -> bool:
     """Tell whether building the database anew helps: not for a full disk or a missing right."""
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ:
+        return True
     return _primary(error) not in (
         sqlite3.SQLITE_PERM,
         sqlite3.SQLITE_READONLY,

@@ -7,14 +7,14 @@ writes holds the index's lock; nobody needs it to read.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import closing, contextmanager, suppress
+from typing import NamedTuple, TypeVar
 
 from recall.disk.catalog import Catalog
 from recall.disk.lock import file_lock
@@ -29,10 +29,21 @@ VERSION = "1"
 """Of what stands in an index. A changed schema is noticed without; changed terms need another."""
 _PREFIX = f"index-{VERSION}-"
 _ATTEMPTS = 3
+_LOOK_MS = 40
+"""A process that waits for the lock looks that often whether its work has been done for it."""
+_MANY_DEAD = 64
+"""Documents of contents that are no more are never shown: they are removed with the next ones."""
 _T = TypeVar("_T")
 
-Load = Callable[[int, str, int], Document | None]
-"""(root, path, key) → the document, or None if the file is no longer what the catalog has."""
+
+class Work(NamedTuple):
+    """What is to be indexed: every file as of the commit of that number."""
+
+    commit: int
+    load: Callable[[int, str, int], Document | None]
+    """(root, path, key) → the document, or None if the file is no longer what the catalog has."""
+    hides: Callable[[int, str], bool]
+    """(root, path) → whether the file can't be looked at now, so that nobody finds it either."""
 
 
 class IndexDamaged(Exception):
@@ -73,19 +84,29 @@ class Indexer:
         with _damage(self._name):
             return work(index)
 
-    def catch_up(self, catalog: Catalog, load: Load, wait_ms: int) -> bool:
+    def catch_up(self, catalog: Catalog, work: Work, wait_ms: int) -> bool:
         """Index what the catalog has and the index lacks; False if it could not be finished.
 
-        Raises IndexDamaged.
+        While another process writes the index, it may be that it does this one's work as well:
+        then nothing is left to wait for. Raises IndexDamaged.
         """
-        if self._current(catalog) is not None and not catalog.index_pending():
-            return True
-        with file_lock(self._lock, wait_ms) as held:
-            if not held:
+        deadline = time.monotonic() + wait_ms / 1000
+        while self._lacks(catalog, work.commit):
+            left_ms = max(0, int((deadline - time.monotonic()) * 1000))
+            with file_lock(self._lock, min(left_ms, _LOOK_MS)) as held, suppress(IndexBusy):
+                if held:
+                    return not self._lacks(catalog, work.commit) or self._catch_up(catalog, work)
+            if time.monotonic() >= deadline:
                 return False
-            with contextlib.suppress(IndexBusy):
-                return self._catch_up(catalog, load)
-            return False
+        return True
+
+    def _lacks(self, catalog: Catalog, commit: int) -> bool:
+        """Tell whether there is something to write: dead documents alone only where many are."""
+        return (
+            self._current(catalog) is None
+            or catalog.index_pending(commit)
+            or catalog.retired_count() >= _MANY_DEAD
+        )
 
     @contextmanager
     def feed(self, catalog: Catalog, expected: int) -> Iterator[Feed | None]:
@@ -102,7 +123,7 @@ class Indexer:
             except IndexBusy:
                 yield None
                 return
-            with contextlib.closing(feed):
+            with closing(feed):
                 yield feed
                 feed.finish()
 
@@ -115,17 +136,22 @@ class Indexer:
                 catalog.new_index("")
             return held
 
-    def _catch_up(self, catalog: Catalog, load: Load) -> bool:
-        while True:
-            todo, gone = catalog.unindexed(_COMMIT_DOCUMENTS), catalog.retired()
-            if not todo and not gone:
-                return self._current(catalog) is not None or bool(self._anew(catalog))
-            documents = [document for item in todo if (document := load(*item)) is not None]
-            with contextlib.closing(self._feed(catalog, len(documents))) as feed:
+    def _catch_up(self, catalog: Catalog, work: Work) -> bool:
+        if self._current(catalog) is None:
+            self._anew(catalog)
+        done, gone = True, catalog.retired()
+        after = -1
+        while (todo := catalog.unindexed(_COMMIT_DOCUMENTS, after)) or gone:
+            seen = [item for item in todo if not work.hides(*item[:2])]
+            documents = [document for item in seen if (document := work.load(*item)) is not None]
+            # Some may have changed again meanwhile: the next refresh sees them.
+            done = done and len(documents) == len(seen)
+            with closing(self._feed(catalog, len(documents))) as feed:
                 feed.add(documents, gone)
                 feed.finish()
-            if len(documents) < len(todo):
-                return False  # some changed again meanwhile: the next refresh sees them
+            gone = []
+            after = todo[-1][2] if todo else after
+        return done
 
     def _feed(self, catalog: Catalog, expected: int) -> Feed:
         return Feed(self._current(catalog) or self._anew(catalog), self._name, catalog, expected)

@@ -9,12 +9,15 @@ import secrets
 import stat
 from pathlib import Path
 
+from recall.disk.lock import file_lock
+
 log = logging.getLogger("recall.state")
 
 FILE = "cursor-keys"
 KEPT = 4
 """Rotating keeps so many keys: cursors signed by older ones are refused."""
 _BYTES = 32
+_LOCK_WAIT_MS = 2_000
 
 
 def load_keys(state_dir: Path) -> list[bytes]:
@@ -32,11 +35,16 @@ def load_keys(state_dir: Path) -> list[bytes]:
 
 
 def rotate_keys(state_dir: Path) -> list[bytes]:
-    """Add a new signing key; returns all that still verify. Raises OSError."""
+    """Add a new signing key; returns all that still verify. Raises OSError.
+
+    Processes that run keep the keys that they loaded: they accept the new key's cursors from
+    their next start on.
+    """
     path = state_dir / FILE
-    keys = [*_read(path), secrets.token_bytes(_BYTES)][-KEPT:]
-    temporary = _temporary(path, keys)
-    os.replace(temporary, path)
+    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with file_lock(str(path) + ".lock", _LOCK_WAIT_MS):
+        keys = [*_read(path), secrets.token_bytes(_BYTES)][-KEPT:]
+        os.replace(_temporary(path, keys), path)
     return keys
 
 
@@ -62,16 +70,15 @@ def _create(path: Path) -> list[bytes]:
     temporary = _temporary(path, keys)
     try:
         os.link(temporary, path)
-    except FileExistsError:
-        existing = _read(path)
-        if existing:
-            return existing
-        os.replace(temporary, path)  # what stands there holds no key: it was damaged
-        return keys
+    except OSError:
+        # Another process was faster; or what stands there holds no key, it was damaged; or the
+        # file system has no hard links.
+        if not _read(path):
+            os.replace(temporary, path)
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
-    return keys
+    return _read(path) or keys
 
 
 def _temporary(path: Path, keys: list[bytes]) -> Path:

@@ -25,6 +25,7 @@ from recall.model import Memory
 
 LOCK = "catalog.lock"
 _CREATE_WAIT_MS = 5_000
+_ATTEMPTS = 3
 _IMAGE_ROWS, _IMAGE_SHARE = 500, 20
 """A new image is written once so many rows moved: 500, and a twentieth of all."""
 
@@ -48,7 +49,8 @@ class Ledger:
     def _empty(self) -> None:
         self.generation = 0
         """Grows whenever a file says something else, comes or goes."""
-        self._commit = -1
+        self.commit_number = -1
+        """Of the commit that this is at."""
         self.memories: list[dict[str, Memory]] = [{} for _ in range(self._roots)]
         self.stamps: list[dict[str, tuple[int, int, int, int]]] = [{} for _ in range(self._roots)]
         """Of every file, memory or not."""
@@ -68,13 +70,14 @@ class Ledger:
         """
         if self._catalog is not None and self._catalog.replaced:
             self.close()
-        if self._catalog is None:
+        for _ in range(_ATTEMPTS):
+            if self._catalog is not None:
+                break
             try:
                 self._catalog = Catalog(self.folder)
             except FileNotFoundError:
                 self._create(locked)
-                self._catalog = Catalog(self.folder)
-        return self._catalog
+        return self._catalog or Catalog(self.folder)
 
     @property
     def catalog(self) -> Catalog:
@@ -89,7 +92,7 @@ class Ledger:
 
     @property
     def is_loaded(self) -> bool:
-        return self._commit >= 0
+        return self.commit_number >= 0
 
     @property
     def is_lost(self) -> bool:
@@ -118,11 +121,12 @@ class Ledger:
     def follow(self, *, locked: bool = False) -> None:
         """Take over the catalog's last commit; `locked` as for `opened`."""
         catalog = self.opened(locked=locked)
-        if self._commit < 0:
+        first = self.commit_number < 0
+        if first:
             self._load(catalog)
-        elif catalog.commit_number() == self._commit:
+        elif catalog.commit_number() == self.commit_number:
             return
-        commit, generation, gone, rows = catalog.since(self._commit)
+        commit, generation, gone, rows = catalog.since(self.commit_number)
         if gone is None:
             changes = None
             self._empty()
@@ -135,8 +139,9 @@ class Ledger:
         if changes is not None and gone is not None:
             changes.update(gone, ((row.root, row.path) for row in rows))
         self._changes = changes
-        self._commit, self.generation = commit, generation
-        self._moved += len(rows)
+        self.commit_number, self.generation = commit, generation
+        if first or gone is None:
+            self._moved += len(rows)  # else whoever committed them sees to the image
 
     def changes(self) -> set[Name] | None:
         """Return what moved since this was last asked, None if that is not known."""
@@ -167,7 +172,7 @@ class Ledger:
         """Record what was read, and forget what went. The caller holds the lock, and has
         followed since.
         """
-        self._commit, self.generation = self.catalog.apply(entries, gone, devices)
+        self.commit_number, self.generation = self.catalog.apply(entries, gone, devices)
         for name in gone:
             self._forget(*name)
         for e in entries:
@@ -189,7 +194,7 @@ class Ledger:
         )
         # A full disk, a missing right: the image is only a help.
         with contextlib.suppress(OSError, sqlite3.OperationalError):
-            name = image.write(self.folder, self._commit, self._rest(), rows)
+            name = image.write(self.folder, self.commit_number, self._rest(), rows)
             self.catalog.note("image", name)
 
     def _rest(self) -> list[tuple[int, list[tuple[str, str, tuple[int, ...]]], list[str]]]:
@@ -209,7 +214,7 @@ class Ledger:
         found = image.read(self.folder, name) if name else None
         if found is None:
             return
-        self._commit, rest, portions = found
+        self.commit_number, rest, portions = found
         for root, memories, stamps in portions:
             paths = list(map(_path, memories))
             self.memories[root].update(zip(paths, map(_as_memory, memories), strict=True))

@@ -6,6 +6,8 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import compress
+from operator import ne
 from typing import NamedTuple
 
 from recall.disk.indexer import Feed, Indexer
@@ -46,6 +48,7 @@ class Updater:
     def __init__(self, ledger: Ledger, wait_ms: int) -> None:
         self.readers: list[Reader] = []
         self.suspects: set[Name] = set()
+        self._suspected: set[Name] = set()
         self._ledger = ledger
         self._wait_ms = wait_ms
 
@@ -56,6 +59,7 @@ class Updater:
         """
         for root, listing in enumerate(listings):
             self._check_mount(root, listing)
+        self._suspected, self.suspects = self._suspected | self.suspects, set()
         for attempt in range(_ATTEMPTS):
             base = self._ledger.name
             try:
@@ -65,6 +69,7 @@ class Updater:
             except _Replaced:
                 if attempt == _ATTEMPTS - 1:
                     return False
+        self._suspected.clear()
         for listing in listings:
             listing.files.clear()
         return True
@@ -99,10 +104,11 @@ class Updater:
         """Yield what is new, changed, perhaps changed, or gone."""
         for root, listing in enumerate(listings):
             known, files = self._ledger.stamps[root], listing.files
-            if known != files:
-                for path, seen in files.items():
-                    if known.get(path) != seen:
-                        yield Pending(root, path, seen, known.get(path))
+            # Without a step of Python for each file that is as it was: there are many.
+            changed = list(compress(files, map(ne, files.values(), map(known.get, files))))
+            for path in changed:
+                yield Pending(root, path, files[path], known.get(path))
+            if len(known) > len(files) - sum(path not in known for path in changed):
                 for path in known.keys() - files.keys():
                     if not listing.hides(path):
                         yield Pending(root, path, None, known[path])
@@ -114,7 +120,7 @@ class Updater:
         """Return the files to be looked at again although their fingerprints are the same."""
         unreadable = {path for path, why in self._ledger.odd[root].items() if is_unreadable(why)}
         again = {path for path in unreadable if self._is_other(root, path)}
-        suspects = {path for at, path in self.suspects.copy() if at == root}
+        suspects = {path for at, path in self._suspected if at == root}
         return self._ledger.racy[root] | again | suspects
 
     def _is_other(self, root: int, path: str) -> bool:
@@ -166,7 +172,6 @@ class Updater:
             if one.seen is None:
                 gone.append(name)
                 continue
-            self.suspects.discard(name)
             try:
                 recorded = self._read(*name)
             except (FileNotFoundError, NotADirectoryError):

@@ -104,17 +104,17 @@ def test_keys_go_their_way_through_the_index(catalog: Catalog) -> None:
         Entry(0, "x.md", STAMP, False, "binary"),
     )
     assert sorted(catalog.unindexed(10)) == [(0, "a.md", 1), (0, "b.md", 2)]
-    assert catalog.index_pending()
+    assert catalog.index_pending(10**9)
     catalog.mark_indexed([1, 2], [])
-    assert not catalog.index_pending()
+    assert not catalog.index_pending(10**9)
     put(catalog, entry("a.md", key=1, touched=True))
-    assert not catalog.index_pending()
+    assert not catalog.index_pending(10**9)
     put(catalog, entry("a.md", key=3), gone=((0, "b.md"),))
     assert (catalog.unindexed(10), sorted(catalog.retired())) == ([(0, "a.md", 3)], [1, 2])
     put(catalog, Entry(0, "a.md", STAMP, False, "unreadable: x"))
     assert (catalog.unindexed(10), sorted(catalog.retired())) == ([], [1, 2, 3])
     catalog.mark_indexed([3], [1, 2, 3])
-    assert not catalog.index_pending()
+    assert not catalog.index_pending(10**9)
 
 
 def test_a_new_index_starts_with_everything_to_do(catalog: Catalog) -> None:
@@ -157,7 +157,9 @@ def test_a_failed_commit_changes_nothing(catalog: Catalog) -> None:
     put(catalog, entry("b.md"))
 
 
-@pytest.mark.parametrize("damage", ["empty", "garbage", "truncated", "version", "table"])
+@pytest.mark.parametrize(
+    "damage", ["empty", "garbage", "truncated", "version", "table", "number", "index"]
+)
 def test_a_database_that_can_not_be_used_says_so(tmp_path: Path, damage: str) -> None:
     """Garbage, a cut file, another version, missing tables: an error that means "build anew"."""
     db.create(str(tmp_path))
@@ -165,6 +167,8 @@ def test_a_database_that_can_not_be_used_says_so(tmp_path: Path, damage: str) ->
     put(one, *(entry(f"{i}.md", description="d" * 500) for i in range(200)))
     if damage == "version":
         one.note("version", "0")
+    if damage == "number":
+        one.note("commit", "many")
     one.close()
     file = tmp_path / db.FILE
     data = file.read_bytes()
@@ -174,9 +178,9 @@ def test_a_database_that_can_not_be_used_says_so(tmp_path: Path, damage: str) ->
         file.write_bytes(b"\x07garbage" * 1_000)
     elif damage == "truncated":
         file.write_bytes(data[: len(data) // 2])
-    elif damage == "table":
+    elif damage in ("table", "index"):
         with sqlite3.connect(file) as raw:
-            raw.execute("DROP TABLE file")
+            raw.execute("DROP TABLE file" if damage == "table" else "DELETE FROM meta")
         raw.close()
     with pytest.raises((CatalogUnusable, sqlite3.DatabaseError)) as caught:
         Catalog(str(tmp_path)).since(-1)

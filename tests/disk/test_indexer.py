@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from test_catalog import STAMP, entry
 
 from recall.core.question import ask
 from recall.disk import catalog as db
+from recall.disk import indexer as indexers
 from recall.disk.catalog import Catalog
-from recall.disk.indexer import IndexDamaged, Indexer
+from recall.disk.indexer import IndexDamaged, Indexer, Work
 from recall.disk.lock import file_lock
 from recall.disk.rows import Entry
 from recall.disk.textindex import Document, TextIndex
@@ -34,6 +36,18 @@ def load(root: int, path: str, key: int) -> Document:
     return Document(key, "project", "c", (word,), "", (word,), "", f"common {word} text")
 
 
+def nothing_hidden(root: int, path: str) -> bool:
+    return False
+
+
+def work(
+    load: Callable[[int, str, int], Document | None],
+    hides: Callable[[int, str], bool] = nothing_hidden,
+    commit: int = 10**9,
+) -> Work:
+    return Work(commit, load, hides)
+
+
 def put(catalog: Catalog, *paths: str, first: int = 1) -> None:
     catalog.apply([entry(path, key=first + i) for i, path in enumerate(paths)], [], {})
 
@@ -46,7 +60,7 @@ def keys(indexer: Indexer, catalog: Catalog, word: str) -> list[int]:
 
 def indexed(tmp_path: Path, catalog: Catalog) -> Indexer:
     indexer = Indexer(str(tmp_path))
-    assert indexer.catch_up(catalog, load, 1_000)
+    assert indexer.catch_up(catalog, work(load), 1_000)
     return indexer
 
 
@@ -58,7 +72,7 @@ def test_what_the_catalog_has_is_found(tmp_path: Path, catalog: Catalog) -> None
     assert keys(other, catalog, "common") == [1, 2]
     put(catalog, "alpha.md", "gamma.md", first=3)
     catalog.apply([], [(0, "beta.md")], {})
-    assert indexer.catch_up(catalog, load, 1_000)
+    assert indexer.catch_up(catalog, work(load), 1_000)
     for one in (indexer, other, Indexer(str(tmp_path))):
         assert keys(one, catalog, "common") == [3, 4]
         assert keys(one, catalog, "beta") == []
@@ -91,9 +105,9 @@ def test_a_crash_between_the_two_commits_costs_a_second_write(
     with monkeypatch.context() as patch:
         patch.setattr(Catalog, "mark_indexed", _die)
         with pytest.raises(KeyboardInterrupt):
-            dying.catch_up(catalog, load, 1_000)
-    assert catalog.index_pending()
-    assert early.catch_up(catalog, load, 1_000)
+            dying.catch_up(catalog, work(load), 1_000)
+    assert catalog.index_pending(10**9)
+    assert early.catch_up(catalog, work(load), 1_000)
     assert keys(early, catalog, "common") == [1, 2]
     assert keys(Indexer(str(tmp_path)), catalog, "common") == [1, 2]
 
@@ -110,10 +124,30 @@ def test_what_changed_meanwhile_waits(tmp_path: Path, catalog: Catalog) -> None:
     def half(root: int, path: str, key: int) -> Document | None:
         return None if path == "beta.md" else load(root, path, key)
 
-    assert not indexer.catch_up(catalog, half, 1_000)
+    assert not indexer.catch_up(catalog, work(half), 1_000)
     assert keys(indexer, catalog, "common") == [1]
-    assert indexer.catch_up(catalog, load, 1_000)
+    assert indexer.catch_up(catalog, work(load), 1_000)
     assert keys(indexer, catalog, "common") == [1, 2]
+
+
+def test_what_can_not_be_looked_at_is_not_waited_for(
+    tmp_path: Path, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memories below a root that is away are left out, however many; the others are indexed, and
+    that is all that can be done.
+    """
+    monkeypatch.setattr(indexers, "_COMMIT_DOCUMENTS", 3)
+    put(catalog, *(f"away{chr(97 + i)}.md" for i in range(10)))
+    put(catalog, "alpha.md", first=100)
+    indexer = Indexer(str(tmp_path))
+
+    def away(root: int, path: str) -> bool:
+        return path.startswith("away")
+
+    assert indexer.catch_up(catalog, work(load, away), 1_000)
+    assert keys(indexer, catalog, "common") == [100]
+    assert indexer.catch_up(catalog, work(load), 1_000)
+    assert len(keys(indexer, catalog, "common")) == 11
 
 
 def test_who_can_not_write_reads_the_last_commit(tmp_path: Path, catalog: Catalog) -> None:
@@ -123,10 +157,34 @@ def test_who_can_not_write_reads_the_last_commit(tmp_path: Path, catalog: Catalo
     put(catalog, "beta.md", first=2)
     with file_lock(str(tmp_path / "index.lock"), 0) as held:
         assert held
-        assert not indexer.catch_up(catalog, load, 50)
+        assert not indexer.catch_up(catalog, work(load), 50)
         with indexer.feed(catalog, 10) as feed:
             assert feed is None
     assert keys(indexer, catalog, "common") == [1]
+
+
+def test_who_waits_goes_on_when_its_work_was_done_by_another(
+    tmp_path: Path, catalog: Catalog
+) -> None:
+    """What is newer than the reader's own commit is nothing to wait for; dead documents alone
+    are not, either, until they are many.
+    """
+    put(catalog, "alpha.md")
+    indexer = indexed(tmp_path, catalog)
+    mine = catalog.commit_number()
+    put(catalog, "beta.md", first=2)
+    catalog.apply([], [(0, "alpha.md")], {})
+    with file_lock(str(tmp_path / "index.lock"), 0):
+        assert indexer.catch_up(catalog, work(load, commit=mine), 50)
+        assert not indexer.catch_up(catalog, work(load), 50)
+        threading.Timer(0.1, catalog.mark_indexed, ([2], [])).start()
+        assert indexer.catch_up(catalog, work(load), 60_000)
+        many = [f"dead{i}.md" for i in range(70)]
+        put(catalog, *many, first=1_000)
+        catalog.apply([], [(0, path) for path in many], {})
+        assert not indexer.catch_up(catalog, work(load), 50)
+    assert indexer.catch_up(catalog, work(load), 1_000)
+    assert not catalog.retired()
 
 
 def test_a_writer_that_holds_tantivys_own_lock_is_waited_for_next_time(
@@ -137,11 +195,11 @@ def test_a_writer_that_holds_tantivys_own_lock_is_waited_for_next_time(
     indexer = indexed(tmp_path, catalog)
     put(catalog, "beta.md", first=2)
     writer = TextIndex(str(tmp_path / catalog.index_state()[0])).writer(1)
-    assert not indexer.catch_up(catalog, load, 1_000)
+    assert not indexer.catch_up(catalog, work(load), 1_000)
     with indexer.feed(catalog, 10) as feed:
         assert feed is None
     writer.close()
-    assert indexer.catch_up(catalog, load, 1_000)
+    assert indexer.catch_up(catalog, work(load), 1_000)
     assert keys(indexer, catalog, "common") == [1, 2]
 
 
@@ -153,12 +211,12 @@ def test_feeding_is_committed_at_the_end_or_not_at_all(tmp_path: Path, catalog: 
         assert feed is not None
         feed.add([load(0, "alpha.md", 1)])
         raise OSError("read error elsewhere")
-    assert catalog.index_pending()
+    assert catalog.index_pending(10**9)
     assert keys(indexer, catalog, "alpha") == []
     with indexer.feed(catalog, 1) as feed:
         assert feed is not None
         feed.add([load(0, "alpha.md", 1)])
-    assert not catalog.index_pending()
+    assert not catalog.index_pending(10**9)
     assert keys(indexer, catalog, "alpha") == [1]
 
 
@@ -232,7 +290,7 @@ def test_a_damaged_index_is_given_up_and_built_anew(
         assert indexer.discard(catalog, caught.value)  # somebody else may have been faster
     assert len(caplog.records) == 1
     assert "\n" not in caplog.records[0].getMessage()
-    assert indexer.catch_up(catalog, load, 1_000)
+    assert indexer.catch_up(catalog, work(load), 1_000)
     assert keys(indexer, catalog, "common") == [1, 2]
     folders = [name for name in os.listdir(tmp_path) if name.startswith("index-")]
     assert folders == [catalog.index_state()[0]] != [old]
@@ -254,12 +312,12 @@ def test_a_new_index_of_another_process_is_followed(tmp_path: Path, catalog: Cat
     assert keys(first, catalog, "alpha") == [1]
     second = Indexer(str(tmp_path))
     second.discard(catalog, IndexDamaged(catalog.index_state()[0], "test"))
-    assert second.catch_up(catalog, load, 1_000)
+    assert second.catch_up(catalog, work(load), 1_000)
     assert keys(first, catalog, "alpha") == [1]
 
 
 def test_files_that_are_no_memories_are_not_indexed(tmp_path: Path, catalog: Catalog) -> None:
     """A binary file has nothing to be found by."""
     catalog.apply([Entry(0, "x.md", STAMP, False, "binary")], [], {})
-    assert not catalog.index_pending()
+    assert not catalog.index_pending(10**9)
     assert keys(indexed(tmp_path, catalog), catalog, "x") == []

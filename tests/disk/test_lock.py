@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from recall.disk import lock as locks
 from recall.disk.lock import file_lock
 
 _HOLD = """
@@ -85,6 +86,29 @@ def test_the_folder_is_made_and_a_deleted_lock_file_is_no_lock(tmp_path: Path) -
             assert second
             with file_lock(path, 0) as third:
                 assert not third
+
+
+def test_a_lock_file_that_goes_while_it_is_taken_is_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deleted between opening and locking, it is opened anew: another process may hold the new
+    one.
+    """
+    path = str(tmp_path / "lock")
+    real = locks._acquire
+    deleted: list[int] = []
+
+    def acquire(fd: int, deadline: float) -> bool:
+        if not deleted:
+            deleted.append(fd)
+            os.unlink(path)
+        return real(fd, deadline)
+
+    monkeypatch.setattr(locks, "_acquire", acquire)
+    with file_lock(path, 0) as held:
+        assert held
+        with file_lock(path, 0) as second:
+            assert not second
 
 
 def _count(path: str, file: str, rounds: int) -> None:

@@ -320,6 +320,42 @@ def test_a_root_that_vanishes_is_never_all_deleted(
     other.close()
 
 
+def test_a_root_that_vanishes_before_it_was_indexed_is_waited_for_without_harm(
+    cache: Path, tmp_path: Path
+) -> None:
+    """Memories that were listed and never indexed don't make the answers stale while they are
+    away, and are found when they are back.
+    """
+    one, two = tmp_path / "one", tmp_path / "two"
+    write(one, "a.md", "apple", name="A")
+    write(two, "b.md", "banana", name="B")
+    store = open_store(cache, ("project", one), ("user", two))
+    store.refresh()
+    one.rename(tmp_path / "away")
+    assert found(store, "banana") == {"user:b.md"}
+    assert store.refresh(index=True).status.fresh
+    (tmp_path / "away").rename(one)
+    assert found(store, "apple") == {"project:a.md"}
+    store.close()
+
+
+def test_a_body_that_was_deleted_after_it_was_suspect_is_forgotten(
+    store: Store, root: Path
+) -> None:
+    """A doubt about a file ends with the file: later refreshes may be lazy again."""
+    file = write(root, "a.md", "apple", name="A")
+    write(root, "b.md", "banana", name="B")
+    memory = store.refresh().memories["project:a.md"]
+    file.write_text("another")
+    store.read(memory)
+    file.unlink()
+    store.refresh()
+    settle(root)
+    store.refresh()
+    store._walk_took = 60.0
+    assert store._recently_walked()
+
+
 def test_an_empty_folder_where_a_disk_was_is_not_mounted(
     cache: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -653,6 +689,7 @@ def test_a_cache_that_vanishes_during_a_refresh_is_no_loss(
     """Deleted between the comparison and the commit, the answer is still all that there is."""
     for i in range(10):
         write(root, f"{i}.md", f"fruit{i}", name=f"N{i}")
+    settle(root)
     store.refresh(index=True)
     write(root, "10.md", "fruit10", name="N10")
     real, done = update.Updater._differences, []
@@ -803,6 +840,34 @@ def test_what_another_process_recorded_is_not_taken_back(
         snapshot = store.refresh()
     assert set(titles(snapshot)) == {"project:late.md", "project:c.md"}
     assert set(titles(other.refresh())) == {"project:late.md", "project:c.md"}
+    store.close()
+    other.close()
+
+
+def test_a_file_that_came_back_and_was_recorded_stays(
+    cache: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that this walk missed, and another process has recorded since, is not forgotten."""
+    file = write(root, "a.md", "apple", name="A")
+    settle(root)
+    store, other = open_store(cache, root), open_store(cache, root)
+    store.refresh()
+    real = stores.walk
+
+    def walk_amid_a_move(path: str, **more: object) -> object:
+        file.rename(root / ".away")
+        listing = real(path, **more)  # type: ignore[arg-type]
+        (root / ".away").rename(file)
+        file.write_text("---\nname: Back\n---\nagain")
+        with monkeypatch.context() as patch:
+            patch.setattr(stores, "walk", real)
+            other.refresh()
+        return listing
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stores, "walk", walk_amid_a_move)
+        assert titles(store.refresh()) == {"project:a.md": "Back"}
+    assert titles(other.refresh()) == {"project:a.md": "Back"}
     store.close()
     other.close()
 

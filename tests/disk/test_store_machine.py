@@ -47,6 +47,14 @@ def visible(snapshot: Snapshot) -> Any:
     return leaves, snapshot.status.stable()
 
 
+def known(said: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts without how many memories are known to be away: a new cache can't know."""
+    searched, incomplete, *rest = said["status"]
+    return said | {
+        "status": (searched, [one._replace(discovered=None) for one in incomplete], rest)
+    }
+
+
 class StoreMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
@@ -196,7 +204,7 @@ class StoreMachine(RuleBasedStateMachine):
         store = self.stores[0]
         snapshot = store.refresh(index=True)
         new = open_store(self.base / "new", self.root)
-        assert facts(snapshot) == facts(new.refresh())
+        assert known(facts(snapshot)) == known(facts(new.refresh()))
         new.close()
         shutil.rmtree(self.base / "new")
         now = snapshot.revision, visible(snapshot)

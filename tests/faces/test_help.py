@@ -136,7 +136,7 @@ def test_settings_that_cannot_be_used_are_wrong_use(
 
 
 def test_what_is_not_found_is_no_failure_but_a_missing_ref_is(recall: Runner) -> None:
-    """An empty search is 0; a fetch or a category of nothing that exists is 1; wrong parameters are 2."""
+    """An empty search is 0; a fetch or a category that does not exist 1; wrong parameters 2."""
     root = ("--root", str(FIXTURES))
     assert recall("search", *root, "zeppelin")[0] == 0
     assert recall("explore", *root, "no_such_category")[0] == 1
