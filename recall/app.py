@@ -21,7 +21,9 @@ from recall.core.snapshot import Snapshot
 from recall.disk import config, places
 from recall.disk.catalog import FileFaults
 from recall.disk.keys import load_keys
+from recall.disk.state import StoredSessions
 from recall.disk.store import Store
+from recall.engine.ports import Sessions
 from recall.engine.session import Session
 from recall.settings import Arguments, Settings
 
@@ -55,11 +57,17 @@ class Recall:
             language=self.settings.language,
         )
 
-    def session(self) -> Session:
-        """Return a new conversation over this corpus."""
+    def session(self, id: str = "", sessions: Sessions | None = None) -> Session:
+        """Return a conversation over this corpus.
+
+        Without an `id` a new one of this process alone; with one, the conversation of that id,
+        which every process with the same state folder shares (or `sessions`, if given).
+        """
         if self._signer is None:
             self._signer = CursorSigner(self._keys())
-        return Session(self.store, self.settings, self._signer)
+        if id and sessions is None:
+            sessions = StoredSessions(self.state_dir)
+        return Session(self.store, self.settings, self._signer, sessions=sessions, id=id)
 
     def _keys(self) -> list[bytes]:
         if not _below_a_root(self.settings, self.state_dir):

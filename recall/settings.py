@@ -30,6 +30,7 @@ class Limits:
     """The bounds of answers, in characters unless said; DESIGN.md, sections 6 and 8."""
 
     router: int = 6_000
+    focus: int = 6_000
     fetch_window: int = 8_000
     fetch_call: int = 20_000
     fetch_refs: int = 5
@@ -244,6 +245,7 @@ KEYS: tuple[Key, ...] = (
         project="yes",
     ),
     _limit("router", 200, 100_000, "The tree that is pushed once, in characters."),
+    _limit("focus", 200, 100_000, "The focus of a turn, in characters."),
     _limit("fetch_window", 200, 20_000, "One window of a fetch, in characters."),
     _limit("fetch_call", 200, 20_000, "All windows of one fetch, in characters."),
     _limit("fetch_refs", 1, 5, "Refs in one fetch."),

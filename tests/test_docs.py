@@ -163,7 +163,7 @@ def test_every_budget_is_on_the_tools_page() -> None:
     listed = {name: int(value.replace(",", "")) for name, value in rows}
     limits = Limits()
     known = {name: getattr(limits, name) for name in Limits.__slots__}
-    assert listed == {name: value for name, value in known.items() if name != "router"}
+    assert listed == {name: value for name, value in known.items() if name not in ("router", "focus")}
 
 
 def test_every_error_code_is_on_the_tools_page() -> None:
@@ -256,11 +256,11 @@ FIGURES: dict[str, dict[str, tuple[float | None, str]]] = {
         "recall.engine.request._MAX_CATEGORIES": (20, "at most 20 | only memories"),
         "recall.core.tree.SHOWN_KEYWORDS": (12, "the 12 that most of them have"),
         "recall.core.matching._FUZZY_LENGTH": (5, "words of five letters and more"),
-        "recall.engine.search._FEW_TERMS": (3, "what a longer\nquestion says"),
+        "recall.engine.relevance._FEW_TERMS": (3, "what a longer\nquestion says"),
     },
     "ranking.md": {
         "recall.core.ranking.SHORT": (4, "it has at most four"),
-        "recall.engine.search._FEW_TERMS": (3, "questions of more than three terms"),
+        "recall.engine.relevance._FEW_TERMS": (3, "questions of more than three terms"),
         "recall.disk.recipe.FUZZY_LENGTH": (5, "words of the question of five letters and more"),
     },
 }

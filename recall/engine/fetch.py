@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from recall.core.conversation import Conversation
 from recall.core.cursor import CursorSigner
 from recall.core.messages import say
 from recall.core.refs import RefIndex, split_ref
@@ -12,7 +13,6 @@ from recall.core.snapshot import Snapshot
 from recall.engine.ports import Store
 from recall.engine.reading import WindowReader, bound_ref
 from recall.engine.request import FetchRequest
-from recall.engine.turn import Conversation
 from recall.errors import StaleCursor
 from recall.model import Memory, Parsed
 from recall.settings import Settings

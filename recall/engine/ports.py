@@ -6,8 +6,10 @@ Narrow on purpose: list (as a snapshot), read, search. Nothing here knows of fil
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
+from recall.core.conversation import Conversation
 from recall.core.question import Question
 from recall.core.snapshot import Snapshot
 from recall.model import Memory, Parsed
@@ -56,6 +58,19 @@ class Store(Protocol):
 
     def stem(self, word: str) -> str:
         """Return the form in which the store compares a word; empty if it ignores it."""
+
+
+class Sessions(Protocol):
+    """Where conversations are kept: in memory, or in a state that processes share."""
+
+    def hold(self, id: str) -> AbstractContextManager[Conversation]:
+        """Lend one conversation to one caller at a time.
+
+        What the block changed is kept if it ends without an exception.
+        """
+
+    def end(self, id: str) -> None:
+        """Forget a conversation."""
 
 
 class Candidate(NamedTuple):

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from recall.core.conversation import Conversation
 from recall.core.cursor import CursorSigner, MemoryCursor
 from recall.core.messages import say
+from recall.core.reconcile import window_digest
 from recall.core.window import cut, snap_start
-from recall.engine.turn import Conversation
 from recall.model import Parsed
 from recall.settings import Settings
 
@@ -98,8 +99,9 @@ class WindowReader:
     def commit(self, ref: str, parsed: Parsed, piece: Piece) -> None:
         """Note that the piece is part of the answer: it is resident from now on."""
         if "content" in piece.fields:
+            digest = window_digest(piece.fields["content"])
             total = len(parsed.body)
-            self._talk.handed(ref, parsed.version, piece.start, piece.end, total)
+            self._talk.handed(ref, parsed.version, piece.start, piece.end, total, digest)
 
     def _exhausted(self, ref: str, parsed: Parsed, begin: int) -> Piece:
         limits, language = self._settings.limits, self._settings.language

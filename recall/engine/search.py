@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from recall.core import sink
+from recall.core.conversation import Conversation
 from recall.core.cursor import CursorSigner
-from recall.core.matching import Matcher, fold
+from recall.core.matching import fold
 from recall.core.messages import say
 from recall.core.question import ask
 from recall.core.sink import json_text
@@ -17,18 +18,12 @@ from recall.engine.categories import find_category, unknown_category
 from recall.engine.finding import Found, find
 from recall.engine.ports import Reranker, Store
 from recall.engine.reading import Piece, WindowReader
+from recall.engine.relevance import Relevance
 from recall.engine.request import SearchRequest
-from recall.engine.turn import Conversation
 from recall.errors import RequestError
 from recall.model import Match, Memory, Parsed, SourceStatus
 from recall.settings import Settings
 
-TELLING = 0.15
-TELLING_GRAMS = 0.06
-"""The least share of a question's weight (idf) that the best of the results must hold. Below it
-they share with it only what every text shares, and nothing is found. Of grams, which overlap, a
-good memory holds fewer (docs/ranking.md)."""
-_FEW_TERMS = 3
 _ENVELOPE = 1_200
 _WINDOW_COST = 2
 """JSON characters that a window may take per character of its limit."""
@@ -101,14 +96,8 @@ class _Search:
         self._settings = settings
         self._found = found
         self._reader = WindowReader(settings, signer, talk)
-        self._matchers: dict[str, Matcher] = {}
-        self._weights: dict[str, dict[int, float]] = {}
-        terms = 0
-        for keyword, question in found.questions.items():
-            matcher = Matcher(question, store.stem, terms)
-            self._matchers[keyword] = matcher
-            self._weights[keyword] = matcher.weighed(store.rarity(question))
-            terms += len(matcher.terms)
+        self._relevance = Relevance(store, found.questions)
+        self._matchers = self._relevance.matchers
         self._status = found.snapshot.status_for(request.scopes)
         self._warnings: list[str] = []
         self._left = settings.limits.search_call
@@ -121,7 +110,7 @@ class _Search:
         results: list[dict[str, Any]] = []
         dropped = 0
         readable = [(m, p) for m in self._found.memories if (p := self._read(m)) is not None]
-        if not any(self._is_telling(memory, parsed) for memory, parsed in readable):
+        if not self._found.fuzzy and not self._relevance.any_telling(readable):
             readable = []
         for memory, parsed in readable:
             result = self._result(memory, parsed, room, first=not results)
@@ -149,23 +138,6 @@ class _Search:
             return self._store.read(memory)
         except OSError:
             return None  # it went since it was found; the next refresh takes it out
-
-    def _is_telling(self, memory: Memory, parsed: Parsed) -> bool:
-        """Tell whether a memory holds enough of any question to be about it at all."""
-        if self._found.fuzzy:
-            return True
-        meta = parsed.metadata
-        names = (meta.title, *meta.keywords, *meta.tags, meta.description, *meta.usage_scenarios)
-        texts = (fold(parsed.body), fold("\n".join((*names, meta.category, memory.path))))
-        for keyword, matcher in self._matchers.items():
-            weights = self._weights[keyword]
-            if len(weights) <= _FEW_TERMS or matcher.dated:
-                return True
-            held = sum(weights[number] for number in matcher.held(*texts))
-            least = TELLING_GRAMS if matcher.has_grams else TELLING
-            if held >= least * sum(weights.values()):
-                return True
-        return False
 
     def _result(
         self, memory: Memory, parsed: Parsed, room: int, *, first: bool

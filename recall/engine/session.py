@@ -1,18 +1,26 @@
-"""One conversation: search_memory with its budgets, duplicates and what is already resident."""
+"""One conversation over one store: deliveries, search_memory, compaction.
+
+delivery = session.begin_turn("how do we deploy to staging?")
+…                                # the host sends delivery.text with the user's message
+session.confirm(delivery)        # or session.rollback(delivery)
+"""
 
 from __future__ import annotations
 
-import copy
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+from recall.core.conversation import Conversation
 from recall.core.cursor import CursorSigner
 from recall.core.messages import say
+from recall.core.reconcile import Held, Injected, Sent, held
+from recall.engine.delivery import Delivery, prepare
 from recall.engine.explore import explore
 from recall.engine.fetch import fetch
-from recall.engine.ports import Reranker, Store
+from recall.engine.ports import Reranker, Sessions, Store
 from recall.engine.request import (
     ExploreRequest,
     FetchRequest,
@@ -21,14 +29,32 @@ from recall.engine.request import (
     parse_request,
 )
 from recall.engine.search import search
-from recall.engine.turn import Conversation
 from recall.settings import Settings
+
+
+class MemorySessions:
+    """Conversations of this process alone, for a loop of one's own and for tests."""
+
+    def __init__(self) -> None:
+        self._conversations: dict[str, Conversation] = {}
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def hold(self, id: str) -> Iterator[Conversation]:
+        with self._lock:
+            copy = self._conversations.get(id, Conversation()).copied()
+            yield copy
+            self._conversations[id] = copy
+
+    def end(self, id: str) -> None:
+        with self._lock:
+            self._conversations.pop(id, None)
 
 
 class Session:
     """The state of one conversation over one store. Safe to call from several threads.
 
-    Calls work on a copy of the state, so that a call that fails has handed nothing over.
+    Calls work on a copy of the state: one that fails has handed nothing over.
     """
 
     def __init__(
@@ -37,23 +63,79 @@ class Session:
         settings: Settings,
         signer: CursorSigner,
         reranker: Reranker | None = None,
+        *,
+        sessions: Sessions | None = None,
+        id: str = "",
     ) -> None:
+        self.id = id
         self._store = store
         self._settings = settings
         self._signer = signer
         self._reranker = reranker
-        self._talk = Conversation()
-        self._lock = threading.Lock()
+        self._sessions = sessions or MemorySessions()
+
+    # --- turns
+
+    def begin_turn(self, query: str = "", *, recent_tools: Collection[str] = ()) -> Delivery:
+        """Begin a turn and return what it should inject; `delivery.text` may be empty.
+
+        Holds the tree if the conversation has not confirmed the current one, and a focus if
+        memories are relevant to `query`. It counts as sent once it is confirmed; until then
+        the same is offered again. Turns may overlap: each delivery is confirmed on its own.
+        """
+        snapshot = self._store.refresh(index=True)
+        with self._sessions.hold(self.id) as talk:
+            talk.next_turn()
+            return prepare(self._store, snapshot, self._settings, talk, query, recent_tools)
+
+    def confirm(self, delivery: Delivery | str) -> bool:
+        """Note that the host really sent a delivery (or the id of one).
+
+        Returns False where it no longer counts: unknown, rolled back, or prepared before a
+        compaction. What it held is then offered again.
+        """
+        with self._sessions.hold(self.id) as talk:
+            return talk.confirm(_id(delivery))
+
+    def rollback(self, delivery: Delivery | str) -> bool:
+        """Note that a delivery was not sent. Returns False where it is not known."""
+        with self._sessions.hold(self.id) as talk:
+            return talk.rollback(_id(delivery))
 
     def next_turn(self) -> None:
-        """Begin a turn: its reading budgets and duplicate marks start anew."""
-        with self._lock:
-            self._talk.next_turn()
+        """Begin a turn that injects nothing: reading budgets and duplicate marks start anew."""
+        with self._sessions.hold(self.id) as talk:
+            talk.next_turn()
 
     def compacted(self) -> None:
         """Note that the conversation was compacted: nothing is resident any more."""
-        with self._lock:
-            self._talk.compacted()
+        with self._sessions.hold(self.id) as talk:
+            talk.compacted()
+
+    def reconcile(self, messages: object) -> Held:
+        """Evict exactly what the conversation no longer holds; returns what it does hold.
+
+        `messages` is what the host would send now: Anthropic or OpenAI messages, or texts.
+        """
+        with self._sessions.hold(self.id) as talk:
+            totals = {(row[0], row[1]): row[4] for row in talk.residency.to_rows()}
+            sent = [
+                Sent(*key, totals[key[0], key[1]], digest)
+                for key, digest in talk.digests.items()
+                if (key[0], key[1]) in totals
+            ]
+            injected = [Injected(one.id, one.text) for one in talk.delivered.values()]
+            found = held(messages, sent, injected)
+            # A delivery without a text can't be missed.
+            empty = {one.id for one in talk.delivered.values() if not one.text}
+            talk.keep_only([window[:5] for window in found.windows], {*found.deliveries, *empty})
+            return found
+
+    def end(self) -> None:
+        """Forget the conversation."""
+        self._sessions.end(self.id)
+
+    # --- the tool
 
     def search_memory(self, /, **parameters: Any) -> dict[str, Any]:
         """Answer one call of the tool; see docs/search-memory.md.
@@ -62,12 +144,8 @@ class Session:
         RequestError for parameters that can't be served, InvalidCursor and StaleCursor.
         """
         request = parse_request(parameters, self._settings.limits)
-        with self._lock:
-            talk = copy.copy(self._talk)
-            talk.turn = copy.deepcopy(self._talk.turn)
-            answer = self._answer(request, parameters, talk)
-            self._talk = talk
-        return answer
+        with self._sessions.hold(self.id) as talk:
+            return self._answer(request, parameters, talk)
 
     def _answer(
         self, request: Request, parameters: Mapping[str, Any], talk: Conversation
@@ -89,3 +167,7 @@ class Session:
         return search(
             request, self._store, snapshot, self._settings, self._signer, talk, self._reranker
         )
+
+
+def _id(delivery: Delivery | str) -> str:
+    return delivery if isinstance(delivery, str) else delivery.id

@@ -1,0 +1,152 @@
+"""One conversation's state: what was delivered, what is resident, this turn's budgets.
+
+Values only; where they are kept is a `Sessions` port's matter. Whoever changes one holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from recall.core.residency import Residency
+from recall.model import Memory
+
+PENDING_KEPT = 8
+"""Prepared deliveries that may wait for their confirmation; older ones count as rolled back."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """One turn's counters."""
+
+    read: dict[str, int] = field(default_factory=dict)
+    """Characters handed over per ref in this turn."""
+    requests: set[str] = field(default_factory=set)
+    """Searches and explorations that were answered, with the generation that they saw."""
+
+
+class Prepared(NamedTuple):
+    """A delivery that waits for its confirmation."""
+
+    id: str
+    epoch: int
+    """The conversation's compactions when it was prepared."""
+    revision: str
+    """The tree's, where the delivery holds the router; else empty."""
+    described: tuple[tuple[str, str], ...]
+    """(ref, digest) of the metadata that its focus describes."""
+    text: str
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What one session knows. `copied` before a call, kept only if the call succeeds."""
+
+    residency: Residency = field(default_factory=Residency)
+    turn: Turn = field(default_factory=Turn)
+    number: int = 0
+    """Turns begun."""
+    epoch: int = 0
+    """Compactions."""
+    revision: str = ""
+    """Of the tree that was last confirmed since the last compaction."""
+    described: dict[str, str] = field(default_factory=dict)
+    """Ref → digest of the metadata that stands in the conversation."""
+    pending: dict[str, Prepared] = field(default_factory=dict)
+    delivered: dict[str, Prepared] = field(default_factory=dict)
+    """The confirmed deliveries since the last compaction, in order."""
+    digests: dict[tuple[str, str, int, int], str] = field(default_factory=dict)
+    """(ref, version, start, end) → digest of a window that was handed over."""
+
+    def copied(self) -> Conversation:
+        """Return a copy that may be changed without this one noticing."""
+        turn = Turn(dict(self.turn.read), set(self.turn.requests))
+        return replace(
+            self,
+            turn=turn,
+            described=dict(self.described),
+            pending=dict(self.pending),
+            delivered=dict(self.delivered),
+            digests=dict(self.digests),
+        )
+
+    def next_turn(self) -> None:
+        """Begin a turn: its budgets start anew, what is resident stays."""
+        self.number += 1
+        self.turn = Turn()
+
+    def compacted(self) -> None:
+        """Forget everything that was handed over: the conversation no longer holds it.
+
+        What was prepared before and is confirmed later counts for nothing: nobody knows whether
+        it was sent before or after.
+        """
+        self.epoch += 1
+        self.residency = Residency()
+        self.turn = Turn()
+        self.revision = ""
+        self.described = {}
+        self.delivered = {}
+        self.digests = {}
+
+    # --- windows
+
+    def left(self, ref: str, limit: int) -> int:
+        """Return how many characters of `ref` may still be handed over in this turn."""
+        return max(0, limit - self.turn.read.get(ref, 0))
+
+    def handed(self, ref: str, version: str, start: int, end: int, total: int, digest: str) -> None:
+        """Note a window that was handed over."""
+        self.residency = self.residency.add(ref, version, start, end, total)
+        self.digests[ref, version, start, end] = digest
+        self.turn.read[ref] = self.turn.read.get(ref, 0) + end - start
+
+    # --- deliveries
+
+    def prepare(self, prepared: Prepared) -> None:
+        """Keep a delivery until it is confirmed or rolled back."""
+        self.pending[prepared.id] = prepared
+        while len(self.pending) > PENDING_KEPT:
+            del self.pending[next(iter(self.pending))]
+
+    def confirm(self, id: str) -> bool:
+        """Note that a delivery was really sent; False if it is not known, or too old to count.
+
+        Of two trees the one that is confirmed last is the one that the model takes for current.
+        """
+        prepared = self.pending.pop(id, None)
+        if prepared is None or prepared.epoch != self.epoch:
+            return False
+        self._add(prepared)
+        return True
+
+    def _add(self, prepared: Prepared) -> None:
+        if prepared.revision:
+            self.revision = prepared.revision
+        self.described |= dict(prepared.described)
+        self.delivered[prepared.id] = prepared
+
+    def rollback(self, id: str) -> bool:
+        """Forget a delivery that was not sent: it is offered again. False if it is not known."""
+        return self.pending.pop(id, None) is not None
+
+    def is_described(self, memory: Memory) -> bool:
+        """Tell whether the memory's current metadata stands in the conversation."""
+        return self.described.get(memory.ref) == memory.digest.hex()
+
+    def keep_only(
+        self, windows: Iterable[tuple[str, str, int, int, int]], deliveries: Collection[str]
+    ) -> None:
+        """Evict what is not among the windows (ref, version, start, end, total) and deliveries.
+
+        What an evicted delivery told is known only if another one that is held told it as well.
+        """
+        held = list(windows)
+        self.residency = Residency.from_rows(held)
+        keys = {row[:4] for row in held}
+        self.digests = {key: digest for key, digest in self.digests.items() if key in keys}
+        kept = [one for id, one in self.delivered.items() if id in deliveries]
+        self.revision, self.described, self.delivered = "", {}, {}
+        for prepared in kept:
+            self._add(prepared)

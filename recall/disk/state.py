@@ -1,0 +1,223 @@
+"""Conversations in SQLite, shared by every process that serves the same session.
+
+One database in the state folder. A conversation is lent to one caller at a time, by a lock file of
+its own, so that a long call of one session keeps no other one waiting; what a call changed is
+written in one short transaction, as rows added and removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recall.core.conversation import Conversation, Prepared, Turn
+from recall.core.residency import Residency
+from recall.disk.lock import file_lock
+from recall.errors import StoreError
+
+FILE = "sessions.sqlite"
+KEPT_S = 30 * 24 * 3_600
+"""A session that nobody touched for thirty days is forgotten."""
+_WAIT_MS = 30_000
+_BUSY_S = 10.0
+_VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE session (
+    id TEXT PRIMARY KEY, touched REAL NOT NULL, number INTEGER NOT NULL, epoch INTEGER NOT NULL,
+    revision TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE run (
+    session TEXT, ref TEXT, version TEXT, start INTEGER, stop INTEGER, total INTEGER,
+    PRIMARY KEY (session, ref, version, start, stop)
+) WITHOUT ROWID;
+CREATE TABLE window (
+    session TEXT, ref TEXT, version TEXT, start INTEGER, stop INTEGER, digest TEXT,
+    PRIMARY KEY (session, ref, version, start, stop)
+) WITHOUT ROWID;
+CREATE TABLE described (
+    session TEXT, ref TEXT, digest TEXT, PRIMARY KEY (session, ref)
+) WITHOUT ROWID;
+CREATE TABLE delivery (
+    session TEXT, id TEXT, confirmed INTEGER, place INTEGER, epoch INTEGER, revision TEXT,
+    described TEXT, text TEXT, PRIMARY KEY (session, id)
+) WITHOUT ROWID;
+CREATE TABLE turn_read (
+    session TEXT, ref TEXT, characters INTEGER, PRIMARY KEY (session, ref)
+) WITHOUT ROWID;
+CREATE TABLE turn_request (
+    session TEXT, mark TEXT, PRIMARY KEY (session, mark)
+) WITHOUT ROWID;
+"""
+_TABLES = ("run", "window", "described", "delivery", "turn_read", "turn_request")
+
+_Rows = dict[str, set[tuple[object, ...]]]
+
+
+class StoredSessions:
+    """The `Sessions` port over one SQLite file. Each call opens its own connection."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._folder = state_dir
+        self._locks = state_dir / "session-locks"
+
+    @contextmanager
+    def hold(self, id: str) -> Iterator[Conversation]:
+        """Lend the conversation; raises StoreError where it stays lent for half a minute."""
+        self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        with file_lock(str(self._locks / name), _WAIT_MS) as held:
+            if not held:
+                raise StoreError(f"session {id!r} is busy in another process")
+            db = self._opened()
+            try:
+                talk = _load(db, id)
+                before = _rows(talk)
+                yield talk
+                _save(db, id, talk, before)
+            finally:
+                db.close()
+
+    def end(self, id: str) -> None:
+        """Forget the conversation, and those that nobody touched for thirty days."""
+        db = self._opened()
+        try:
+            with _transaction(db):
+                old = db.execute(
+                    "SELECT id FROM session WHERE touched < ?", (time.time() - KEPT_S,)
+                ).fetchall()
+                for gone in (id, *(row[0] for row in old)):
+                    db.execute("DELETE FROM session WHERE id = ?", (gone,))
+                    for table in _TABLES:
+                        db.execute(f"DELETE FROM {table} WHERE session = ?", (gone,))
+        finally:
+            db.close()
+
+    def known(self) -> list[tuple[str, float, int]]:
+        """Return (id, last touched as a Unix time, turns) of every session, the newest first."""
+        db = self._opened()
+        try:
+            return db.execute(
+                "SELECT id, touched, number FROM session ORDER BY touched DESC"
+            ).fetchall()
+        finally:
+            db.close()
+
+    def _opened(self) -> sqlite3.Connection:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._folder / FILE
+        if not path.exists():
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        if version != _VERSION:
+            self._create(db, version)
+        return db
+
+    def _create(self, db: sqlite3.Connection, version: int) -> None:
+        if version not in (0, _VERSION):
+            db.close()
+            raise StoreError(
+                f"{self._folder / FILE} was written by another version of recall ({version}).",
+                fix="Use that version, or move the file away: sessions then start anew.",
+            )
+        with _transaction(db):
+            if db.execute("PRAGMA user_version").fetchone()[0] == 0:
+                for statement in _SCHEMA.split(";\n"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _rows(talk: Conversation) -> _Rows:
+    """Return the conversation as the rows of each table, without the session's id."""
+    waiting = [(one, 0) for one in talk.pending.values()]
+    sent = [(one, 1) for one in talk.delivered.values()]
+    return {
+        "run": set(talk.residency.to_rows()),
+        "window": {(*key, digest) for key, digest in talk.digests.items()},
+        "described": set(talk.described.items()),
+        "delivery": {
+            (one.id, done, place, one.epoch, one.revision, json.dumps(one.described), one.text)
+            for place, (one, done) in enumerate((*waiting, *sent))
+        },
+        "turn_read": set(talk.turn.read.items()),
+        "turn_request": {(mark,) for mark in talk.turn.requests},
+    }
+
+
+def _load(db: sqlite3.Connection, id: str) -> Conversation:
+    found = db.execute("SELECT number, epoch, revision FROM session WHERE id = ?", (id,)).fetchone()
+    if found is None:
+        return Conversation()
+
+    def rows(table: str, columns: str, order: str = "1") -> Iterable[tuple[object, ...]]:
+        query = f"SELECT {columns} FROM {table} WHERE session = ? ORDER BY {order}"
+        return db.execute(query, (id,)).fetchall()
+
+    talk = Conversation(number=found[0], epoch=found[1], revision=found[2])
+    talk.residency = Residency.from_rows(rows("run", "ref, version, start, stop, total"))  # type: ignore[arg-type]
+    for ref, version, start, stop, digest in rows("window", "ref, version, start, stop, digest"):
+        talk.digests[ref, version, start, stop] = digest  # type: ignore[index,assignment]
+    talk.described = dict(rows("described", "ref, digest"))  # type: ignore[arg-type]
+    columns = "id, confirmed, epoch, revision, described, text"
+    for key, done, epoch, revision, described, text in rows("delivery", columns, "place"):
+        pairs = tuple((ref, digest) for ref, digest in json.loads(str(described)))
+        one = Prepared(str(key), epoch, str(revision), pairs, str(text))  # type: ignore[arg-type]
+        (talk.delivered if done else talk.pending)[one.id] = one
+    talk.turn = Turn(
+        dict(rows("turn_read", "ref, characters")),  # type: ignore[arg-type]
+        {str(mark) for (mark,) in rows("turn_request", "mark")},
+    )
+    return talk
+
+
+def _save(db: sqlite3.Connection, id: str, talk: Conversation, before: _Rows) -> None:
+    after = _rows(talk)
+    with _transaction(db):
+        db.execute(
+            "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?)",
+            (id, time.time(), talk.number, talk.epoch, talk.revision),
+        )
+        for table in _TABLES:
+            gone, new = before[table] - after[table], after[table] - before[table]
+            keys = _KEYS[table]
+            where = " AND ".join(f"{key} = ?" for key in keys)
+            db.executemany(
+                f"DELETE FROM {table} WHERE session = ? AND {where}",
+                [(id, *row[: len(keys)]) for row in gone],
+            )
+            if new:
+                marks = ", ".join("?" * (len(next(iter(new))) + 1))
+                db.executemany(
+                    f"INSERT OR REPLACE INTO {table} VALUES ({marks})",
+                    [(id, *row) for row in new],
+                )
+
+
+_KEYS = {
+    "run": ("ref", "version", "start", "stop"),
+    "window": ("ref", "version", "start", "stop"),
+    "described": ("ref",),
+    "delivery": ("id",),
+    "turn_read": ("ref",),
+    "turn_request": ("mark",),
+}

@@ -1,0 +1,104 @@
+"""Choosing the leaves of a turn's focus: fast, deterministic, and often nothing.
+
+The question is searched as a search would, bodies included; only metadata is shown. A question of
+one word, a greeting, or one that no memory is about gives no focus at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from recall.core.conversation import Conversation
+from recall.core.focus import Chosen
+from recall.core.matching import fold
+from recall.core.question import Question, ask
+from recall.core.snapshot import Snapshot
+from recall.engine.finding import find
+from recall.engine.ports import Store
+from recall.engine.relevance import Relevance
+from recall.engine.request import SearchRequest
+from recall.model import Memory, Parsed
+
+MOST = 5
+"""Leaves of one focus (DESIGN.md, section 7)."""
+_LONGEST = 2_000
+"""Characters of a prompt that are searched: its first and last thousand."""
+_LEAST_WORDS, _LEAST_GRAMS = 2, 3
+_NEAR_BEST = 0.5
+"""A leaf is shown if it holds at least so much of what the best one holds of the question."""
+
+# A memory that merely describes a tool in use says what the agent already knows; one that warns
+# does not (the original's "active tool" filter, ORIGINAL.md, section 7).
+_USAGE = (
+    *("api docs", "api reference", "parameter", "schema", "field mapping", "mcp tool", "usage"),
+    *("how to use", "failed call", "用法", "参数"),
+)
+_WARNING = (
+    *("credential", "owner", "escalat", "gotcha", "known issue", "warning", "workaround"),
+    *("pitfall", "never", "do not", "don't", "broken", "注意", "警告", "不要", "陷阱"),
+)
+
+
+def choose(
+    store: Store,
+    snapshot: Snapshot,
+    talk: Conversation,
+    query: str,
+    recent_tools: Collection[str] = (),
+) -> list[Chosen]:
+    """Return the leaves for this question, at most five, best first; often none."""
+    question = ask(_ends(query))
+    if len(question.words) < _LEAST_WORDS and len(question.grams) < _LEAST_GRAMS:
+        return []
+    if question.weak:
+        return []
+    request = SearchRequest(keywords=(question.text,), limit=2 * MOST)
+    found = find(store, snapshot, {question.text: question}, request)
+    if found.fuzzy:
+        return []
+    leaves = _telling(store, question, found.memories)
+    tools = [fold(tool.rpartition("__")[2]) for tool in recent_tools if tool]
+    kept = [memory for memory, parsed in leaves if not _only_describes(parsed, tools)]
+    chosen = [_chosen(memory, talk) for memory in kept[:MOST]]
+    # What has changed under the conversation comes first: it knows something that is wrong.
+    return sorted(chosen, key=lambda one: one.body != "stale")
+
+
+def _ends(query: str) -> str:
+    if len(query) <= _LONGEST:
+        return query
+    return f"{query[: _LONGEST // 2]} {query[-_LONGEST // 2 :]}"
+
+
+def _telling(
+    store: Store, question: Question, memories: list[Memory]
+) -> list[tuple[Memory, Parsed]]:
+    """Return the memories that hold enough of the question, beside the best of them."""
+    relevance = Relevance(store, {question.text: question})
+    read: list[tuple[Memory, Parsed]] = []
+    for memory in memories:
+        try:
+            read.append((memory, store.read(memory)))
+        except OSError:
+            continue  # it went since it was found
+    if not relevance.any_telling(read):
+        return []
+    shares = [relevance.share(memory, parsed) for memory, parsed in read]
+    least = _NEAR_BEST * max(shares)
+    return [pair for pair, share in zip(read, shares, strict=True) if share >= least]
+
+
+def _chosen(memory: Memory, talk: Conversation) -> Chosen:
+    state = talk.residency.state(memory.ref, memory.version)
+    return Chosen(memory, state, talk.is_described(memory))
+
+
+def _only_describes(parsed: Parsed, tools: Collection[str]) -> bool:
+    if not tools:
+        return False
+    text = fold(f"{parsed.metadata.title}\n{parsed.metadata.description}\n{parsed.body[:4_000]}")
+    return (
+        any(tool in text for tool in tools)
+        and any(mark in text for mark in _USAGE)
+        and not any(mark in text for mark in _WARNING)
+    )
