@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from recall.app import open_recall as open_recall
     from recall.core.router import Router as Router
     from recall.core.snapshot import Snapshot as Snapshot
+    from recall.engine.delivery import Delivery as Delivery
     from recall.engine.session import Session as Session
     from recall.errors import CursorError as CursorError
     from recall.errors import InvalidCursor as InvalidCursor
@@ -33,6 +34,7 @@ _HOME = {
     "recall.app": ("Recall", "open_recall"),
     "recall.core.router": ("Router",),
     "recall.core.snapshot": ("Snapshot",),
+    "recall.engine.delivery": ("Delivery",),
     "recall.engine.session": ("Session",),
     "recall.errors": (
         *("CursorError", "InvalidCursor", "RecallError", "RequestError"),

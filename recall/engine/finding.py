@@ -103,11 +103,13 @@ class _Finder:
             limit=CANDIDATES,
             fuzzy=fuzzy,
         )
-        return [
+        found = [
             Candidate(memory, hit.score)
             for hit in hits
             if (memory := self.snapshot.by_key(hit.key)) is not None
         ]
+        # Ties come from the index in the order of its segments, which differs from build to build.
+        return sorted(found, key=lambda one: (-round(one.score, 4), one.memory.ref))
 
     def _evidence(
         self, questions: Sequence[Question], found: Sequence[Candidate]

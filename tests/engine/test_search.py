@@ -234,6 +234,16 @@ def test_results_answer_different_keywords(root: Path, opened: Opener) -> None:
     assert "backup.md" in found(opened(), "deploy", "backup", limit=2)
 
 
+def test_ties_come_in_the_order_of_their_refs(root: Path, opened: Opener) -> None:
+    """Equal memories are found in the same order, whatever order they were written and read in."""
+    for i in (3, 1, 4, 2):
+        write(root, f"{i}.md", f"needle number x{i}", name="Same", description="The same")
+        opened(cache_dir=root.parent / "one").search_memory(mode="search", keywords=["needle"])
+    expected = ["1.md", "2.md", "3.md", "4.md"]
+    assert found(opened(cache_dir=root.parent / "one"), "needle") == expected
+    assert found(opened(cache_dir=root.parent / "two"), "needle") == expected
+
+
 def test_copies_do_not_crowd_out_others(root: Path, opened: Opener) -> None:
     """Of several memories with the same body one comes first, the copies after the others."""
     for i in range(6):
