@@ -7,7 +7,8 @@ included, so that a revision after one changed file hashes one category (DESIGN.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import chain
@@ -107,21 +108,33 @@ class CategoryNode:
 
 
 def _count_keywords(leaves: Iterable[Memory]) -> tuple[str, ...]:
-    """Return keywords by number of leaves; equal are those that are so in NFKC, case apart."""
-    folded: dict[str, str] = {}
+    """Return keywords by number of leaves; equal are those that are so in NFKC, case apart.
+
+    A leaf's own keywords differ from each other (core/metadata.py), so all of them can be counted
+    at once; only where two spellings of a keyword exist must each leaf be looked at.
+    """
+    texts = [text for text in map(_keyword_text, leaves) if text]
+    if not texts:
+        return ()
+    spelled = Counter(SEPARATOR.join(texts).split(SEPARATOR))
+    names = [k.casefold() if k.isascii() else normalize("NFKC", k).casefold() for k in spelled]
+    if len(set(names)) < len(names):
+        return _count_spellings(texts, dict(zip(spelled, names, strict=True)))
+    # A stable sort keeps the order of first sight among equals.
+    return tuple(sorted(spelled, key=spelled.__getitem__, reverse=True))
+
+
+def _count_spellings(texts: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
     counts: dict[str, int] = {}
     written: dict[str, str] = {}
-    for text in filter(None, map(_keyword_text, leaves)):
+    for text in texts:
         seen = set()
         for keyword in text.split(SEPARATOR):
-            name = folded.get(keyword)
-            if name is None:
-                name = folded[keyword] = normalize("NFKC", keyword).casefold()
-                written.setdefault(name, keyword)
+            name = names[keyword]
+            written.setdefault(name, keyword)
             if name not in seen:
                 seen.add(name)
                 counts[name] = counts.get(name, 0) + 1
-    # A stable sort keeps the order of first sight among equals.
     return tuple(written[name] for name in sorted(counts, key=lambda n: -counts[n]))
 
 

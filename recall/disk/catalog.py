@@ -154,8 +154,10 @@ class Catalog:
 
     def index_pending(self, commit: int) -> bool:
         """Tell whether the text index lacks a file as it was at the commit of that number."""
+        # The planner prefers the index on `changed`, which nearly every row passes.
         query = (
-            "SELECT EXISTS (SELECT 1 FROM file WHERE indexed = 0 AND state = '' AND changed <= ?)"
+            "SELECT EXISTS (SELECT 1 FROM file INDEXED BY file_unindexed "
+            "WHERE indexed = 0 AND state = '' AND changed <= ?)"
         )
         return bool(self._db.execute(query, (commit,)).fetchone()[0])
 

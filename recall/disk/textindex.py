@@ -25,7 +25,7 @@ from recall.disk.recipe import Recipe, any_of, exact_term
 _MAX_TERM_BYTES = 256
 """Longer runs of letters and digits are data, not words; a SHA-512 in hex has 128."""
 _SMALL_HEAP = 15_000_000
-_BULK_HEAP = 80_000_000
+_BULK_HEAP = 40_000_000
 _BULK_DOCUMENTS = 200
 _MAX_SEGMENTS = 7
 """tantivy begins to merge at eight small segments: a merge that nobody waits for is lost work."""
