@@ -254,18 +254,20 @@ def _wrong(base: Path, expected: Expected) -> Iterator[str]:
             for word in expected.dead:
                 if store.find([ask(word)]):
                     yield f"{word} is found and is nowhere"
-            documents = _documents(recall)
-            if documents != len(memories):
-                yield f"{documents} documents in the index for {len(memories)} memories"
+            documents, dead = _documents(recall)
+            if documents - dead != len(memories):
+                yield f"{documents} documents, {dead} dead, for {len(memories)} memories"
         except Exception as error:  # noqa: BLE001  # any error is a wrong answer
             yield f"{type(error).__name__}: {error}"
 
 
-def _documents(recall: Recall) -> int:
+def _documents(recall: Recall) -> tuple[int, int]:
+    """Return how many documents the index holds, and how many of them wait to be removed."""
+
     def count(index: Any) -> int:
         return int(index.documents)
 
-    return recall.store._searching(count, 0)
+    return recall.store._searching(count, 0), recall.store._ledger.catalog.retired_count()
 
 
 if __name__ == "__main__":

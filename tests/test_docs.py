@@ -163,7 +163,9 @@ def test_every_budget_is_on_the_tools_page() -> None:
     listed = {name: int(value.replace(",", "")) for name, value in rows}
     limits = Limits()
     known = {name: getattr(limits, name) for name in Limits.__slots__}
-    assert listed == {name: value for name, value in known.items() if name not in ("router", "focus")}
+    assert listed == {
+        name: value for name, value in known.items() if name not in ("router", "focus")
+    }
 
 
 def test_every_error_code_is_on_the_tools_page() -> None:

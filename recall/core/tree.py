@@ -44,19 +44,13 @@ def leaf_digest(
     Every value stands behind its length and every list behind its count, so that two leaves have
     the same digest only if every value is the same.
     """
-    hashed = sha256()
-    values = (ref, scope, type, category, title, description)
-    for count, texts in (
-        (len(values), values),
-        (len(keywords), keywords),
-        (len(usage_scenarios), usage_scenarios),
-    ):
-        hashed.update(count.to_bytes(4, "big"))
+    parts: list[bytes] = []
+    for texts in ((ref, scope, type, category, title, description), keywords, usage_scenarios):
+        parts.append(len(texts).to_bytes(4, "big"))
         for text in texts:
             data = text.encode("utf-8", "surrogatepass")
-            hashed.update(len(data).to_bytes(8, "big"))
-            hashed.update(data)
-    return hashed.digest()
+            parts += (len(data).to_bytes(8, "big"), data)
+    return sha256(b"".join(parts)).digest()
 
 
 def leaf_order(memory: Memory) -> tuple[int, str, str]:

@@ -164,26 +164,33 @@ class Updater:
         deadline = time.monotonic() + _SLICE_S
         entries: list[Entry] = []
         gone: list[Name] = []
-        while pending and time.monotonic() < deadline:
+        while pending:
             one = pending.popleft()
-            name = one.root, one.path
-            if self._is_done(one):
-                continue
-            if one.seen is None:
-                gone.append(name)
-                continue
-            try:
-                recorded = self._read(*name)
-            except (FileNotFoundError, NotADirectoryError):
-                if one.path in self._ledger.stamps[one.root]:
-                    gone.append(name)
-                continue
-            if recorded is not None:
-                entries.append(recorded.entry)
-                if feed is not None and recorded.document is not None:
-                    feed.add((recorded.document,))  # indexed on other cores from here on
+            if not self._is_done(one):
+                self._look(one, entries, gone, feed)
+            if time.monotonic() >= deadline:
+                break
         if entries or gone:
             self._ledger.commit(entries, gone, self._devices(listings))
+
+    def _look(
+        self, one: Pending, entries: list[Entry], gone: list[Name], feed: Feed | None
+    ) -> None:
+        """Read one file: adds it to those to be recorded, or to be forgotten, or to none."""
+        name = one.root, one.path
+        if one.seen is None:
+            gone.append(name)
+            return
+        try:
+            recorded = self._read(*name)
+        except (FileNotFoundError, NotADirectoryError):
+            if one.path in self._ledger.stamps[one.root]:
+                gone.append(name)
+            return
+        if recorded is not None:
+            entries.append(recorded.entry)
+            if feed is not None and recorded.document is not None:
+                feed.add((recorded.document,))  # indexed on other cores from here on
 
     def _is_done(self, one: Pending) -> bool:
         """Tell whether another process has recorded this since it was found to differ."""

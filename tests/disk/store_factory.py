@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import shutil
+import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,9 +77,6 @@ def without_rights() -> Iterator[None]:
 @pytest.fixture
 def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder that nobody can enter and write, as no folder below pytest's own can be."""
-    import shutil
-    import tempfile
-
     folder = Path(tempfile.mkdtemp(prefix="recall-test-"))
     folder.chmod(0o777)
     yield folder
@@ -83,3 +84,49 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name in folders:
             os.chmod(os.path.join(path, name), 0o700)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+Parses = list[str]
+
+
+@pytest.fixture
+def parses(monkeypatch: pytest.MonkeyPatch) -> Parses:
+    """The paths that were parsed for the catalog, in order."""
+    from recall.disk import record
+
+    seen: Parses = []
+    real = record.parse_memory
+
+    def parse(raw: bytes, path: str) -> object:
+        seen.append(path)
+        return real(raw, path)
+
+    monkeypatch.setattr(record, "parse_memory", parse)
+    return seen
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def store(cache: Path, root: Path) -> Iterator[Store]:
+    one = open_store(cache, root)
+    yield one
+    one.close()
+
+
+def settle(root: Path) -> None:
+    """Let the clock move past every stamp below the root."""
+    newest = max(os.stat(p).st_ctime_ns for p in glob.glob(f"{root}/**", recursive=True))
+    while time.time_ns() - newest < 30_000_000:
+        time.sleep(0.005)
+
+
+def same_as_new(store: Store, tmp_path: Path, root: Path, **more: object) -> None:
+    """Assert that the store says what a new one with an empty cache says."""
+    new = open_store(tmp_path / "new-cache", root, **more)
+    assert facts(store.refresh()) == facts(new.refresh())
+    new.close()
+    shutil.rmtree(tmp_path / "new-cache")

@@ -78,7 +78,9 @@ def test_a_link_inside_the_root_is_followed(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "device"])
-def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+def test_what_is_no_regular_file_is_refused_at_once(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A pipe without a writer does not hold the reader up; sockets, devices and folders are no
     files.
     """
@@ -87,7 +89,7 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, kind: str) -
         os.mkfifo(target)
     elif kind == "socket":
         with socket.socket(socket.AF_UNIX) as one:
-            os.chdir(tmp_path)  # a socket's address has about 100 bytes
+            monkeypatch.chdir(tmp_path)  # a socket's address has about 100 bytes
             one.bind("x.md")
     elif kind == "device":
         try:

@@ -180,12 +180,14 @@ def test_a_root_inside_another_keeps_its_files(tmp_path: Path) -> None:
 # --- what is no file, and what can't be read
 
 
-def test_special_files_are_named_and_never_opened(tmp_path: Path) -> None:
+def test_special_files_are_named_and_never_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Pipes and sockets called x.md are skipped with the reason; other specials are nothing."""
     os.mkfifo(tmp_path / "pipe.md")
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as one:
-        os.chdir(tmp_path)  # a socket's address has about 100 bytes
+        monkeypatch.chdir(tmp_path)  # a socket's address has about 100 bytes
         one.bind("socket.md")
         listing = walk(str(tmp_path))
     assert not listing.files
