@@ -26,10 +26,10 @@ _PROJECTS = """\
 # `recall init` writes one when it adopts a host's memory folders. Roots that are listed here
 # take the place of those in [roots], scope by scope; relative ones are in the project's folder.
 # trusted = true lets the project's own team memories be read.
-#[projects."/home/me/work/shop"]
+#[projects."/home/me/code/shop"]
 #trusted = true
-#[projects."/home/me/work/shop".roots]
-#project = [".recall/memory", "~/.claude/projects/-home-me-work-shop/memory"]
+#[projects."/home/me/code/shop".roots]
+#project = [".recall/memory", "~/.claude/projects/-home-me-code-shop/memory"]
 """
 
 _PROJECT_HEAD = """\

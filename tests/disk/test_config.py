@@ -27,7 +27,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.home = (folder / "home").resolve()
-        self.project = self.home / "work" / "shop"
+        self.project = self.home / "code" / "shop"
         (self.project / ".git").mkdir(parents=True)
         self.user_file = self.home / ".config" / "recall" / "config.toml"
         self.project_file = self.project / ".recall" / "config.toml"
@@ -392,9 +392,9 @@ def test_the_home_folders_own_recall_is_no_project_file(world: World) -> None:
 
 def test_default_roots_count_where_they_exist(world: World) -> None:
     """The default folders are roots as soon as they are there, from anywhere in the project."""
-    memory = world.folder("work/shop/.recall/memory")
+    memory = world.folder("code/shop/.recall/memory")
     user = world.folder(".recall/memory")
-    src = world.folder("work/shop/src/deep")
+    src = world.folder("code/shop/src/deep")
     found = world.load(cwd=src).settings
     assert found.roots == (
         Root("project", str(memory), "default"),
@@ -411,28 +411,28 @@ def test_default_roots_count_where_they_exist(world: World) -> None:
         ("[scopes]\nteam = true", "untrusted"),
         ("[trust]\nall = true", "disabled"),
         ("[scopes]\nteam = true\n[trust]\nall = true", None),
-        ('[scopes]\nteam = true\n[trust]\nprojects = ["~/work"]', None),
-        ('[scopes]\nteam = true\n[trust]\nprojects = ["~/work/shop/src"]', "untrusted"),
+        ('[scopes]\nteam = true\n[trust]\nprojects = ["~/code"]', None),
+        ('[scopes]\nteam = true\n[trust]\nprojects = ["~/code/shop/src"]', "untrusted"),
         ('[scopes]\nteam = true\n[trust]\nprojects = ["~/wor"]', "untrusted"),
-        ('[scopes]\nteam = true\n[projects."~/work/shop"]\ntrusted = true', None),
+        ('[scopes]\nteam = true\n[projects."~/code/shop"]\ntrusted = true', None),
         (
-            '[scopes]\nteam = true\n[trust]\nall = true\n[projects."~/work/shop"]\ntrusted = false',
+            '[scopes]\nteam = true\n[trust]\nall = true\n[projects."~/code/shop"]\ntrusted = false',
             "untrusted",
         ),
         (
-            '[scopes]\nteam = true\n[projects."~/work"]\ntrusted = false\n'
-            '[projects."~/work/shop"]\ntrusted = true',
+            '[scopes]\nteam = true\n[projects."~/code"]\ntrusted = false\n'
+            '[projects."~/code/shop"]\ntrusted = true',
             None,
         ),
-        ('[scopes]\nteam = true\n[projects."~/work/shop/src"]\ntrusted = true', "untrusted"),
+        ('[scopes]\nteam = true\n[projects."~/code/shop/src"]\ntrusted = true', "untrusted"),
     ],
 )
 def test_team_memories_need_the_switch_and_trust(
     text: str, reason: str | None, world: World
 ) -> None:
     """A repository's team folder is read only when the scope is on and the project trusted."""
-    team = world.folder("work/shop/.recall/team")
-    src = world.folder("work/shop/src")
+    team = world.folder("code/shop/.recall/team")
+    src = world.folder("code/shop/src")
     world.user(text)
     found = world.load(cwd=src).settings
     roots = [root.path for root in found.roots if root.scope == "team"]
@@ -457,9 +457,9 @@ def test_a_scope_can_be_switched_off(world: World) -> None:
 
 def test_listed_roots_take_the_place_of_the_default_ones(world: World) -> None:
     """What is listed is what is read; absolute ones count although they are not there."""
-    world.folder("work/shop/.recall/memory")
-    notes = world.folder("work/shop/notes")
-    world.user('[roots]\nproject = ["notes", "absent", "/srv/gone", "~/work/shop/notes/."]\n')
+    world.folder("code/shop/.recall/memory")
+    notes = world.folder("code/shop/notes")
+    world.user('[roots]\nproject = ["notes", "absent", "/srv/gone", "~/code/shop/notes/."]\n')
     found = world.load().settings.roots
     assert [root.path for root in found] == [str(notes), "/srv/gone"]
     assert {root.origin for root in found} == {f"user config: {world.user_file}"}
@@ -468,13 +468,13 @@ def test_listed_roots_take_the_place_of_the_default_ones(world: World) -> None:
 def test_a_project_table_speaks_for_its_folder_and_below(world: World) -> None:
     """Adopted roots apply at and below the folder that they are listed for, and nowhere else."""
     claude = world.folder("claude/memory")
-    world.folder("work/shop/.recall/memory")
+    world.folder("code/shop/.recall/memory")
     world.user(
-        '[projects."~/work/shop"]\n'
+        '[projects."~/code/shop"]\n'
         f'roots.project = [".recall/memory", "{claude}"]\n'
-        '[projects."~/work"]\nroots.user = ["/srv/u"]\n'
+        '[projects."~/code"]\nroots.user = ["/srv/u"]\n'
     )
-    inside = world.load(cwd=world.folder("work/shop/src")).settings.roots
+    inside = world.load(cwd=world.folder("code/shop/src")).settings.roots
     assert [root.path for root in inside] == [
         str(world.project / ".recall/memory"),
         str(claude),
@@ -487,8 +487,8 @@ def test_a_project_table_speaks_for_its_folder_and_below(world: World) -> None:
 def test_the_inner_project_table_wins(world: World) -> None:
     """Of two tables that apply, the one for the inner folder decides, scope by scope."""
     world.user(
-        '[projects."~/work/shop".roots]\nproject = ["/srv/inner"]\n'
-        '[projects."~/work".roots]\nproject = ["/srv/outer"]\nuser = ["/srv/u"]\n'
+        '[projects."~/code/shop".roots]\nproject = ["/srv/inner"]\n'
+        '[projects."~/code".roots]\nproject = ["/srv/outer"]\nuser = ["/srv/u"]\n'
     )
     assert [root.path for root in world.load().settings.roots] == ["/srv/inner", "/srv/u"]
 
@@ -515,7 +515,7 @@ def test_a_worktree_uses_its_main_checkouts_table(world: World) -> None:
 def test_a_link_out_of_the_project_needs_trust(world: World) -> None:
     """A repository can't make another folder a root by shipping a link to it."""
     secret = world.folder("private")
-    world.folder("work/shop/.recall")
+    world.folder("code/shop/.recall")
     (world.project / ".recall" / "memory").symlink_to(secret)
     loaded = world.load()
     assert loaded.settings.roots == ()
@@ -536,7 +536,7 @@ def test_team_roots_of_your_own_need_no_trust(world: World) -> None:
     """A team folder outside of the project that the user names himself is read when on."""
     shared = world.folder("shared")
     world.user(f'[scopes]\nteam = true\n[roots]\nteam = ["{shared}", ".recall/team"]\n')
-    world.folder("work/shop/.recall/team")
+    world.folder("code/shop/.recall/team")
     loaded = world.load()
     assert [root.path for root in loaded.settings.roots] == [str(shared)]
     assert "not trusted" in loaded.notes[0]
@@ -544,7 +544,7 @@ def test_team_roots_of_your_own_need_no_trust(world: World) -> None:
 
 def test_a_link_into_the_project_does_not_get_around_trust(world: World) -> None:
     """A team root elsewhere that leads into the project is the project's, and needs its trust."""
-    world.folder("work/shop/.recall/team")
+    world.folder("code/shop/.recall/team")
     (world.home / "link").symlink_to(world.project / ".recall" / "team")
     world.user('[scopes]\nteam = true\n[roots]\nteam = ["~/link"]\n')
     assert Unavailable("team", "untrusted") in world.load().settings.unavailable
@@ -560,7 +560,7 @@ def test_a_root_listed_twice_counts_once(world: World) -> None:
 
 def test_cache_and_state_never_lie_among_memories(world: World) -> None:
     """A cache or state folder inside of a root is refused: reading never writes there."""
-    memory = world.folder("work/shop/.recall/memory")
+    memory = world.folder("code/shop/.recall/memory")
     for name in ("RECALL_CACHE_DIR", "RECALL_STATE_DIR"):
         error = world.refuse(env={name: str(memory / "x")})
         assert error.key == name.removeprefix("RECALL_").lower()

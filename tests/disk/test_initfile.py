@@ -25,7 +25,7 @@ from recall.settings import KEYS
 class Place:
     def __init__(self, folder: Path) -> None:
         self.home = (folder / "home").resolve()
-        self.project = self.home / "work" / "shop"
+        self.project = self.home / "code" / "shop"
         (self.project / ".git").mkdir(parents=True)
         self.file = self.home / ".config" / "recall" / "config.toml"
         self.own = self.project / ".recall" / "config.toml"
@@ -104,7 +104,7 @@ def test_adopted_folders_are_read_afterwards(place: Place) -> None:
     """What was adopted is a root at and below the project, beside the default folders."""
     claude = place.folder(".claude/projects/-shop/memory")
     user = place.folder(".qwen/memories", "user")
-    team = place.folder("work/shop/.qwen/team-memory", "team")
+    team = place.folder("code/shop/.qwen/team-memory", "team")
     plan = place.plan(claude, user, team)
     assert apply(plan)
     assert plan.adopted == (claude, user, team)
@@ -122,7 +122,7 @@ def test_adopted_folders_are_read_afterwards(place: Place) -> None:
         ".qwen/team-memory",
     ]
     assert data["roots"]["user"] == ["~/.recall/memory", "~/.qwen/memories"]
-    assert list(place.load(place.home / "work").settings.roots) == [
+    assert list(place.load(place.home / "code").settings.roots) == [
         root for root in found.roots if root.scope == "user"
     ]
 
@@ -150,7 +150,7 @@ def test_a_folder_that_should_not_be_adopted_is_not(place: Place) -> None:
 def test_planning_writes_nothing(place: Place) -> None:
     """A plan is only a plan, with the difference that it would make."""
     before = _everything(place.home)
-    plan = place.plan(place.folder("work/shop/notes"), trust=True)
+    plan = place.plan(place.folder("code/shop/notes"), trust=True)
     assert plan.changed
     assert plan.diff.startswith(f"--- {os.devnull}\n+++ {place.file}\n@@ ")
     assert "+trusted = true\n" in plan.diff
@@ -163,7 +163,7 @@ def test_a_second_init_changes_nothing(place: Place, trust: bool) -> None:
     folders = [
         place.folder(".claude/memory"),
         place.folder(".qwen/memories", "user"),
-        place.folder("work/shop/.qwen/team-memory", "team"),
+        place.folder("code/shop/.qwen/team-memory", "team"),
     ]
     apply(place.plan(*folders, trust=trust))
     stamp = place.file.stat()
@@ -175,7 +175,7 @@ def test_a_second_init_changes_nothing(place: Place, trust: bool) -> None:
 
 def test_trust_lets_the_team_memories_be_read(place: Place) -> None:
     """`trust` marks the project as trusted, and an existing `false` becomes true."""
-    place.write(b'[scopes]\nteam = true\n[projects."~/work/shop"]\ntrusted = false\n')
+    place.write(b'[scopes]\nteam = true\n[projects."~/code/shop"]\ntrusted = false\n')
     (place.project / ".recall" / "team").mkdir(parents=True)
     assert not place.load().settings.trusted
     apply(place.plan(trust=True))
@@ -198,7 +198,7 @@ project = [
   "notes",
 ]
 
-[projects."~/work/other"] # not this one
+[projects."~/code/other"] # not this one
 trusted = true
 """
 
@@ -222,10 +222,10 @@ def test_an_existing_file_keeps_every_line(place: Place) -> None:
 
 def test_the_projects_own_table_is_extended(place: Place) -> None:
     """A table that already names the project, in whichever spelling, gets the folders."""
-    place.write(b'[projects."~/work/../work/shop"]\nroots = { project = ["/srv/a"] } # mine\n')
+    place.write(b'[projects."~/code/../code/shop"]\nroots = { project = ["/srv/a"] } # mine\n')
     plan = place.plan(place.folder(".claude/memory"), trust=True)
     assert tomllib.loads(plan.text)["projects"] == {
-        "~/work/../work/shop": {
+        "~/code/../code/shop": {
             "roots": {"project": ["/srv/a", "~/.claude/memory"]},
             "trusted": True,
         }
@@ -341,7 +341,7 @@ def test_the_null_device_is_not_a_place_for_settings(place: Place) -> None:
 )
 def test_any_folder_name_survives_the_file(place: Place, names: list[str]) -> None:
     """A folder of any name (quotes, blanks, `~`, control characters) is listed so that it loads."""
-    below = "work/shop/" + "/".join(names)
+    below = "code/shop/" + "/".join(names)
     adopted = place.folder(below)
     place.file.unlink(missing_ok=True)
     apply(place.plan(adopted))
@@ -351,7 +351,7 @@ def test_any_folder_name_survives_the_file(place: Place, names: list[str]) -> No
 @pytest.mark.parametrize("name", ["~", "~/x", "~x", "./ ", 'a"b', "a\\b", "a\nb", "#", "é"])
 def test_awkward_folder_names_are_listed(name: str, place: Place) -> None:
     """A folder called `~` inside of the project is not taken for the home folder, and so on."""
-    adopted = place.folder(f"work/shop/{name}")
+    adopted = place.folder(f"code/shop/{name}")
     apply(place.plan(adopted))
     assert [root.path for root in place.load().settings.roots] == [str(adopted.path)]
 
