@@ -16,13 +16,14 @@ from types import TracebackType
 from typing import Any
 
 from recall.core.cursor import CursorSigner
-from recall.core.router import Router, render_router
+from recall.core.router import Router
 from recall.core.snapshot import Snapshot
 from recall.disk import config, places
 from recall.disk.catalog import FileFaults
 from recall.disk.keys import load_keys
 from recall.disk.state import StoredSessions
 from recall.disk.store import Store
+from recall.engine.delivery import router_of
 from recall.engine.ports import Sessions
 from recall.engine.session import Session
 from recall.settings import Arguments, Settings
@@ -49,13 +50,7 @@ class Recall:
 
     def router(self, snapshot: Snapshot | None = None) -> Router:
         """Return the complete tree as the model receives it, with its revision."""
-        snapshot = snapshot or self.snapshot()
-        return render_router(
-            snapshot.tree,
-            snapshot.status,
-            budget=self.settings.limits.router,
-            language=self.settings.language,
-        )
+        return router_of(snapshot or self.snapshot(), self.settings)
 
     def session(self, id: str = "", sessions: Sessions | None = None) -> Session:
         """Return a conversation over this corpus.
@@ -70,7 +65,7 @@ class Recall:
         return Session(self.store, self.settings, self._signer, sessions=sessions, id=id)
 
     def _keys(self) -> list[bytes]:
-        if not _below_a_root(self.settings, self.state_dir):
+        if not places.root_around(self.state_dir, self.settings.roots):
             return load_keys(self.state_dir)
         log.warning("cursors end with this process: %s lies below a memory root", self.state_dir)
         return [secrets.token_bytes(32)]
@@ -154,7 +149,7 @@ def _usable_cache(settings: Settings, folder: Path) -> Path:
 
     Reading never writes below a root, and a read-only home is no reason not to read.
     """
-    if _below_a_root(settings, folder):
+    if places.root_around(folder, settings.roots):
         why = "it lies below a memory root"
     else:
         above = folder
@@ -167,12 +162,6 @@ def _usable_cache(settings: Settings, folder: Path) -> Path:
     temporary = tempfile.mkdtemp(prefix="recall-cache-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
     return Path(temporary)
-
-
-def _below_a_root(settings: Settings, folder: Path) -> bool:
-    real = os.path.realpath(folder)
-    roots = [os.path.realpath(root.path) for root in settings.roots]
-    return any(real == root or real.startswith(root.rstrip("/") + "/") for root in roots)
 
 
 def corpus_name(settings: Settings) -> str:

@@ -257,13 +257,13 @@ FIGURES: dict[str, dict[str, tuple[float | None, str]]] = {
         "recall.engine.reading._LONG_REF": (512, "refs of more than 512 characters"),
         "recall.engine.request._MAX_CATEGORIES": (20, "at most 20 | only memories"),
         "recall.core.tree.SHOWN_KEYWORDS": (12, "the 12 that most of them have"),
-        "recall.core.matching._FUZZY_LENGTH": (5, "words of five letters and more"),
+        "recall.core.question.FUZZY_LENGTH": (5, "words of five letters and more"),
         "recall.engine.relevance._FEW_TERMS": (3, "what a longer\nquestion says"),
     },
     "ranking.md": {
         "recall.core.ranking.SHORT": (4, "it has at most four"),
         "recall.engine.relevance._FEW_TERMS": (3, "questions of more than three terms"),
-        "recall.disk.recipe.FUZZY_LENGTH": (5, "words of the question of five letters and more"),
+        "recall.core.question.FUZZY_LENGTH": (5, "words of the question of five letters and more"),
     },
 }
 

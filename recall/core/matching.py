@@ -16,14 +16,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from recall.core.analysis import RUN
-from recall.core.question import Question
+from recall.core.question import FUZZY_LENGTH, Question
 from recall.model import Match, Metadata
 
 KINDS = ("exact", "contains", "stem", "fuzzy")
 _MAX_SPANS = 2_000
 """Hits of one term that are looked at in one text; a window is placed among the first ones."""
 _MAX_FUZZY_TEXT = 2_000_000
-_FUZZY_LENGTH = 5
 
 _WORD = re.compile(
     "[0-9A-Za-z\u00aa\u00b5\u00ba\u00c0-\u02ff\u0370-\u0482\u048a-\u0dff\u0f00-\u0fff\u10a0-\u177f"
@@ -160,7 +159,7 @@ class Matcher:
         """
         from rapidfuzz.distance import OSA
 
-        wanted = [term.text for term in self._words if len(term.text) >= _FUZZY_LENGTH]
+        wanted = [term.text for term in self._words if len(term.text) >= FUZZY_LENGTH]
         words = Counter(hit.group() for hit in _WORD.finditer(folded[:_MAX_FUZZY_TEXT]))
         found: dict[str, str] = {}
         for word, _ in words.most_common():

@@ -6,11 +6,13 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from recall.core.analysis import RUN, camel_words, grams, humps, normalize, symbols, without_runs
+from recall.core.analysis import camel_words, grams, humps, normalize, symbols, without_runs
 from recall.core.dates import question_dates
 
 _WORD = re.compile(r"[^\W_]+")
 _MAX_WORDS = 64
+FUZZY_LENGTH = 5
+"""Letters of a word that may have one typo (DESIGN.md, section 8)."""
 
 STOP_WORDS = frozenset(
     """a about after all am an and any are as at be because been before being but by can could did
@@ -85,8 +87,3 @@ def _telling(pairs: tuple[str, ...]) -> tuple[str, ...]:
     """Drop pairs made of Chinese function characters only, unless nothing else is there."""
     telling = tuple(pair for pair in pairs if not set(pair) <= _PARTICLES)
     return telling or pairs
-
-
-def runs(question: Question) -> list[str]:
-    """Return the question's unspaced runs, as written: what a phrase means in those scripts."""
-    return [] if question.text.isascii() else RUN.findall(question.text)

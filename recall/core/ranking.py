@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from recall.core.matching import fold
+from recall.core.matching import fold, squeezed
 from recall.core.question import Question
 from recall.model import Memory
 
@@ -47,7 +47,7 @@ def _values(memories: Sequence[Memory], one: Evidence) -> dict[int, float]:
         return {}
     terms = len(one.question.words) + len(one.question.grams) + len(one.question.symbols)
     whole = _WHOLE_SHORT if terms <= SHORT else _WHOLE_LONG
-    wanted = " ".join(fold(one.question.text).split())
+    wanted = squeezed(one.question.text)
     out: dict[int, float] = {}
     for memory in memories:
         score = one.scores.get(memory.key)

@@ -58,6 +58,11 @@ def leaf_order(memory: Memory) -> tuple[int, str, str]:
     return (*_scope_order(memory.scope), memory.ref)
 
 
+def ref_order(ref: str) -> tuple[int, str, str]:
+    """Return where the leaf of this ref stands among others, whether it is there or not."""
+    return (*_scope_order(ref.partition(":")[0]), ref)
+
+
 def _scope_order(scope: str) -> tuple[int, str]:
     return (SCOPES.index(scope) if scope in SCOPES else len(SCOPES), scope)
 

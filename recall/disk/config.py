@@ -191,11 +191,11 @@ def _limits(merged: _Merged) -> Limits:
 
 
 def _keep_out_of_roots(name: str, folder: Path, rooted: Rooted) -> None:
-    for root in rooted.roots:
-        if places.resolved(folder).is_relative_to(places.resolved(Path(root.path))):
-            raise SettingsError(
-                f"{name} is {folder}, which lies in the memory root {root.path}: reading "
-                "memories never writes among them.",
-                key=name,
-                fix="Choose a folder outside of the memories.",
-            )
+    root = places.root_around(folder, rooted.roots)
+    if root is not None:
+        raise SettingsError(
+            f"{name} is {folder}, which lies in the memory root {root.path}: reading "
+            "memories never writes among them.",
+            key=name,
+            fix="Choose a folder outside of the memories.",
+        )

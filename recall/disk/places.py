@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from recall.model import Root
 from recall.settings import Settings
 
 CONFIG_NAME = "config.toml"
@@ -112,6 +113,12 @@ def resolved(path: Path) -> Path:
         return path.resolve()
     except (OSError, RuntimeError):
         return path
+
+
+def root_around(folder: Path, roots: Iterable[Root]) -> Root | None:
+    """Return the memory root that the folder is or lies in: nothing may be written there."""
+    real = resolved(folder)
+    return next((root for root in roots if real.is_relative_to(resolved(Path(root.path)))), None)
 
 
 def is_missing(path: Path) -> bool:

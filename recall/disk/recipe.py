@@ -13,15 +13,13 @@ import tantivy
 from tantivy import Occur, Query
 
 from recall.core.analysis import normalize
-from recall.core.question import Question
+from recall.core.question import FUZZY_LENGTH, Question
 
 PLAIN, NAMES, NAME_GRAMS, DATES, PAIRS = 0.25, 0.3, 0.5, 2.0, 0.3
 """Weights beside `text` and `grams`, which have 1."""
 MARKS, PARTS, EXACT = 2.0, 0.5, 3.0
 MAX_TERMS = 32
 """Of a long question the rarest terms count: more of them cost time and find nothing else."""
-FUZZY_LENGTH = 5
-"""Letters of a word that may have one typo (DESIGN.md, section 8)."""
 
 
 class Recipe:

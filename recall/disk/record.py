@@ -89,13 +89,14 @@ class Reader:
     ) -> Recorded:
         meta = parsed.metadata
         memory = self._memory(path, stamp, parsed)
+        text = _as_text(path)
         document = Document(
             key=memory.key,
             scope=self.scope,
             category=memory.category,
-            names=(_clean(meta.title), *memory.keywords, _clean(path.rpartition("/")[2])),
-            about=_clean(_about(parsed, path)),
-            exact=(_clean(meta.title), *memory.keywords),
+            names=(meta.title, *memory.keywords, text.rpartition("/")[2]),
+            about=_about(parsed, text),
+            exact=(meta.title, *memory.keywords),
             dated=f"{meta.created} {meta.updated}",
             body=parsed.body,
         )
@@ -114,12 +115,11 @@ class Reader:
     def _memory(self, path: str, stamp: Stamp, parsed: Parsed) -> Memory:
         meta = parsed.metadata
         folder = clean(path.partition("/")[0], SHOWN_CATEGORY) if "/" in path else ""
-        category = _clean(_cut(self.taxonomy.place(meta.category, folder), SHOWN_CATEGORY))
+        category = _cut(self.taxonomy.place(meta.category, folder), SHOWN_CATEGORY)
         ref = make_ref(self.scope, path)
-        title = _clean(_cut(meta.title, SHOWN_TITLE))
-        description = _clean(_cut(meta.description, SHOWN_DESCRIPTION))
-        keywords = [_clean(k) for k in meta.keywords]
-        scenarios = [_clean(s) for s in meta.usage_scenarios]
+        title = _cut(meta.title, SHOWN_TITLE)
+        description = _cut(meta.description, SHOWN_DESCRIPTION)
+        keywords, scenarios = meta.keywords, meta.usage_scenarios
         return Memory(
             key=secrets.randbits(62) or 1,
             ref=ref,
@@ -132,7 +132,7 @@ class Reader:
             category=sys.intern(category),
             keyword_text=SEPARATOR.join(keywords),
             scenario_text=SEPARATOR.join(scenarios),
-            agent=_clean(meta.agent),
+            agent=meta.agent,
             pinned=int(meta.pinned),
             structured=int(meta.structured),
             mtime_ns=stamp.mtime_ns,
@@ -178,6 +178,9 @@ def _cut(text: str, limit: int) -> str:
     return text[: cut(text, 0, limit - 1)].rstrip() + "…"
 
 
-def _clean(text: str) -> str:
-    """Return the text as SQLite and the index can hold it: no lone surrogates."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+def _as_text(path: str) -> str:
+    """Return a path as the index can hold it: undecodable bytes become question marks.
+
+    Metadata needs no such care: the parser lets no lone surrogate through.
+    """
+    return path if path.isascii() else path.encode("utf-8", "replace").decode("utf-8")

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 from recall.core.metadata import parse_memory
@@ -23,7 +24,7 @@ from recall.core.snapshot import Snapshot
 from recall.disk import catalog as db
 from recall.disk.catalog import Catalog, CatalogUnusable, FileFaults
 from recall.disk.compose import Composer, View, aged
-from recall.disk.guard import read_inside
+from recall.disk.guard import inside, read_inside
 from recall.disk.indexer import IndexDamaged, Indexer, Work
 from recall.disk.ledger import Ledger
 from recall.disk.lock import file_lock
@@ -114,20 +115,18 @@ class Store:
         """
         wanted = limit
         while True:
-            asked = wanted
-            found: list[Hit] = self._searching(
-                lambda index: index.find(
-                    questions,
-                    scopes=scopes,
-                    categories=categories,
-                    limit=asked,  # noqa: B023  # called before it changes
-                    fuzzy=fuzzy,
-                ),
-                [],
+            search = partial(
+                TextIndex.find,
+                questions=questions,
+                scopes=scopes,
+                categories=categories,
+                limit=wanted,
+                fuzzy=fuzzy,
             )
+            found: list[Hit] = self._searching(search, [])
             last = self._composer.last
             shown = [hit for hit in found if last is None or last.by_key(hit.key) is not None]
-            if len(shown) >= limit or len(found) < asked:
+            if len(shown) >= limit or len(found) < wanted:
                 return shown[:limit]
             wanted *= _MORE
 
@@ -226,8 +225,7 @@ class Store:
         ]
         # A root inside another one keeps its files to itself.
         self._nested = [
-            [other for other in real if other != path and other.startswith(path.rstrip("/") + "/")]
-            for path in real
+            [other for other in real if other != path and inside(path, other)] for path in real
         ]
 
     def _recently_walked(self) -> bool:

@@ -42,6 +42,16 @@ class Delivery:
         return estimate_tokens(self.text)
 
 
+def router_of(snapshot: Snapshot, settings: Settings) -> Router:
+    """Return the complete tree as the model receives it, with its revision."""
+    return render_router(
+        snapshot.tree,
+        snapshot.status,
+        budget=settings.limits.router,
+        language=settings.language,
+    )
+
+
 def prepare(
     store: Store,
     snapshot: Snapshot,
@@ -52,11 +62,7 @@ def prepare(
 ) -> Delivery:
     """Return the delivery for a turn, and note it in the conversation as prepared."""
     limits, language = settings.limits, settings.language
-    router = None
-    if talk.revision != snapshot.revision:
-        router = render_router(
-            snapshot.tree, snapshot.status, budget=limits.router, language=language
-        )
+    router = router_of(snapshot, settings) if talk.revision != snapshot.revision else None
     chosen = choose(store, snapshot, talk, query, recent_tools) if query.strip() else []
     focus = render_focus(chosen, budget=limits.focus, language=language)
     delivery = Delivery(secrets.token_hex(6), router, focus)

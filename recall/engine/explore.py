@@ -11,7 +11,7 @@ from recall.core.messages import say
 from recall.core.router import category_label
 from recall.core.sink import json_text
 from recall.core.snapshot import Snapshot
-from recall.core.tree import CategoryNode, Tree, leaf_order
+from recall.core.tree import CategoryNode, Tree, leaf_order, ref_order
 from recall.engine.categories import find_category, unknown_category
 from recall.engine.request import Branch, ExploreRequest
 from recall.model import SCOPES, Memory
@@ -20,7 +20,6 @@ from recall.settings import Settings
 _ENVELOPE = 1_200
 _CATEGORIES = "\n"
 """What a cursor into the list of categories is bound to: no category has this name."""
-_SCOPE_ORDER = {scope: i for i, scope in enumerate(SCOPES)}
 
 
 def explore(
@@ -133,10 +132,7 @@ class _Explore:
         if branch.cursor is None:
             return 0
         place = self._signer.read_branch(branch.cursor, node.category, self._scopes)
-        scope = place.after.partition(":")[0]
-        return bisect_right(
-            node.leaves, (_SCOPE_ORDER.get(scope, len(SCOPES)), scope, place.after), key=leaf_order
-        )
+        return bisect_right(node.leaves, ref_order(place.after), key=leaf_order)
 
     def _unknown(self, branch: Branch) -> dict[str, Any]:
         if branch.cursor is not None:

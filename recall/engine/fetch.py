@@ -104,7 +104,7 @@ class _Fetch:
         if _out_of_sight(ref, snapshot):
             self._unreadable.append(ref)
             return
-        shown = ref if len(ref) <= _SHOWN_REF else ref[:_SHOWN_REF] + "…"
+        shown = _shown(ref)
         self._missing.append(shown)
         suggestion = RefIndex(snapshot.memories).suggest(ref)
         language = self._settings.language
@@ -149,4 +149,8 @@ def _out_of_sight(ref: str, snapshot: Snapshot) -> bool:
 
 
 def _listed(refs: list[str]) -> str:
-    return ", ".join(ref if len(ref) <= _SHOWN_REF else ref[:_SHOWN_REF] + "…" for ref in refs)
+    return ", ".join(map(_shown, refs))
+
+
+def _shown(ref: str) -> str:
+    return ref if len(ref) <= _SHOWN_REF else ref[:_SHOWN_REF] + "…"

@@ -10,6 +10,7 @@ from recall.core.question import Question, ask
 from recall.core.ranking import Evidence, order
 from recall.core.snapshot import Snapshot
 from recall.engine.ports import Candidate, Reranker, Store
+from recall.engine.relevance import readable
 from recall.engine.request import SearchRequest
 from recall.model import Memory
 
@@ -68,9 +69,8 @@ class _Finder:
         found = self._candidates(asked, fuzzy=False)
         if self.reranker is not None:
             found = self.reranker.rerank(asked, found)
-            memories = [candidate.memory for candidate in found]
-        else:
-            memories = [candidate.memory for candidate in found]
+        memories = [candidate.memory for candidate in found]
+        if self.reranker is None:
             memories = order(memories, self._evidence(asked, found), self.request.limit)
         return Found(self.snapshot, memories[: self.request.limit], questions)
 
@@ -85,12 +85,9 @@ class _Finder:
 
     def _near(self, question: Question) -> dict[str, str]:
         matcher = Matcher(question, self.store.stem)
-        for candidate in self._candidates([question], fuzzy=True)[:_MENDING]:
-            try:
-                parsed = self.store.read(candidate.memory)
-            except OSError:
-                continue
-            near = matcher.near_words(fold(f"{parsed.metadata.title}\n{parsed.body}"))
+        found = self._candidates([question], fuzzy=True)[:_MENDING]
+        for read in readable(self.store, (candidate.memory for candidate in found)):
+            near = matcher.near_words(f"{fold(read.parsed.metadata.title)}\n{read.folded}")
             if near:
                 return near
         return {}

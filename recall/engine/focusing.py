@@ -15,7 +15,7 @@ from recall.core.question import Question, ask
 from recall.core.snapshot import Snapshot
 from recall.engine.finding import find
 from recall.engine.ports import Store
-from recall.engine.relevance import Relevance
+from recall.engine.relevance import Read, Relevance, readable
 from recall.engine.request import SearchRequest
 from recall.model import Memory, Parsed
 
@@ -58,7 +58,7 @@ def choose(
         return []
     leaves = _telling(store, question, found.memories)
     tools = [fold(tool.rpartition("__")[2]) for tool in recent_tools if tool]
-    kept = [memory for memory, parsed in leaves if not _only_describes(parsed, tools)]
+    kept = [read.memory for read in leaves if not _only_describes(read.parsed, tools)]
     chosen = [_chosen(memory, talk) for memory in kept[:MOST]]
     # What has changed under the conversation comes first: it knows something that is wrong.
     return sorted(chosen, key=lambda one: one.body != "stale")
@@ -70,22 +70,15 @@ def _ends(query: str) -> str:
     return f"{query[: _LONGEST // 2]} {query[-_LONGEST // 2 :]}"
 
 
-def _telling(
-    store: Store, question: Question, memories: list[Memory]
-) -> list[tuple[Memory, Parsed]]:
+def _telling(store: Store, question: Question, memories: list[Memory]) -> list[Read]:
     """Return the memories that hold enough of the question, beside the best of them."""
     relevance = Relevance(store, {question.text: question})
-    read: list[tuple[Memory, Parsed]] = []
-    for memory in memories:
-        try:
-            read.append((memory, store.read(memory)))
-        except OSError:
-            continue  # it went since it was found
-    if not relevance.any_telling(read):
+    found = list(readable(store, memories))
+    if not relevance.any_telling(found):
         return []
-    shares = [relevance.share(memory, parsed) for memory, parsed in read]
+    shares = [relevance.share(read) for read in found]
     least = _NEAR_BEST * max(shares)
-    return [pair for pair, share in zip(read, shares, strict=True) if share >= least]
+    return [read for read, share in zip(found, shares, strict=True) if share >= least]
 
 
 def _chosen(memory: Memory, talk: Conversation) -> Chosen:

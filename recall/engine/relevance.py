@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from recall.core.matching import Matcher, fold
 from recall.core.question import Question
@@ -15,6 +16,24 @@ TELLING_GRAMS = 0.06
 they share with it only what every text shares, and nothing is found. Of grams, which overlap, a
 good memory holds fewer (docs/ranking.md)."""
 _FEW_TERMS = 3
+
+
+class Read(NamedTuple):
+    """A memory as it is on disk now, its body folded once for everything that looks into it."""
+
+    memory: Memory
+    parsed: Parsed
+    folded: str
+
+
+def readable(store: Store, memories: Iterable[Memory]) -> Iterator[Read]:
+    """Yield the memories that can be read; the next refresh takes out those that went."""
+    for memory in memories:
+        try:
+            parsed = store.read(memory)
+        except OSError:
+            continue
+        yield Read(memory, parsed, fold(parsed.body))
 
 
 class Relevance:
@@ -31,13 +50,13 @@ class Relevance:
             self._weights[keyword] = matcher.weighed(store.rarity(question))
             terms += len(matcher.terms)
 
-    def any_telling(self, found: Iterable[tuple[Memory, Parsed]]) -> bool:
+    def any_telling(self, found: Iterable[Read]) -> bool:
         """Tell whether one of the memories is about one of the questions at all."""
-        return any(self.is_telling(memory, parsed) for memory, parsed in found)
+        return any(map(self.is_telling, found))
 
-    def is_telling(self, memory: Memory, parsed: Parsed) -> bool:
+    def is_telling(self, read: Read) -> bool:
         """Tell whether a memory holds enough of any question to be about it."""
-        texts = _texts(memory, parsed)
+        texts = _texts(read)
         for keyword, matcher in self.matchers.items():
             if len(self._weights[keyword]) <= _FEW_TERMS or matcher.dated:
                 return True
@@ -46,9 +65,9 @@ class Relevance:
                 return True
         return False
 
-    def share(self, memory: Memory, parsed: Parsed) -> float:
+    def share(self, read: Read) -> float:
         """Return the largest share of a question's weight that the memory holds, 0 to 1."""
-        texts = _texts(memory, parsed)
+        texts = _texts(read)
         return max((self._share(keyword, texts) for keyword in self.matchers), default=0.0)
 
     def _share(self, keyword: str, texts: tuple[str, str]) -> float:
@@ -58,7 +77,7 @@ class Relevance:
         return held / whole if whole else 0.0
 
 
-def _texts(memory: Memory, parsed: Parsed) -> tuple[str, str]:
-    meta = parsed.metadata
+def _texts(read: Read) -> tuple[str, str]:
+    meta = read.parsed.metadata
     names = (meta.title, *meta.keywords, *meta.tags, meta.description, *meta.usage_scenarios)
-    return fold(parsed.body), fold("\n".join((*names, meta.category, memory.path)))
+    return read.folded, fold("\n".join((*names, meta.category, read.memory.path)))

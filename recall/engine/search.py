@@ -8,7 +8,6 @@ from typing import Any
 from recall.core import sink
 from recall.core.conversation import Conversation
 from recall.core.cursor import CursorSigner
-from recall.core.matching import fold
 from recall.core.messages import say
 from recall.core.question import ask
 from recall.core.sink import json_text
@@ -18,10 +17,10 @@ from recall.engine.categories import find_category, unknown_category
 from recall.engine.finding import Found, find
 from recall.engine.ports import Reranker, Store
 from recall.engine.reading import Piece, WindowReader
-from recall.engine.relevance import Relevance
+from recall.engine.relevance import Read, Relevance, readable
 from recall.engine.request import SearchRequest
 from recall.errors import RequestError
-from recall.model import Match, Memory, Parsed, SourceStatus
+from recall.model import Match, Parsed, SourceStatus
 from recall.settings import Settings
 
 _ENVELOPE = 1_200
@@ -109,11 +108,11 @@ class _Search:
         room = self._settings.limits.answer - len(json_text(answer)) - _ENVELOPE
         results: list[dict[str, Any]] = []
         dropped = 0
-        readable = [(m, p) for m in self._found.memories if (p := self._read(m)) is not None]
-        if not self._found.fuzzy and not self._relevance.any_telling(readable):
-            readable = []
-        for memory, parsed in readable:
-            result = self._result(memory, parsed, room, first=not results)
+        found = list(readable(self._store, self._found.memories))
+        if not self._found.fuzzy and not self._relevance.any_telling(found):
+            found = []
+        for read in found:
+            result = self._result(read, room, first=not results)
             if result is None:
                 dropped += 1
                 continue
@@ -133,17 +132,9 @@ class _Search:
             answer["warnings"] = self._warnings
         return answer
 
-    def _read(self, memory: Memory) -> Parsed | None:
-        try:
-            return self._store.read(memory)
-        except OSError:
-            return None  # it went since it was found; the next refresh takes it out
-
-    def _result(
-        self, memory: Memory, parsed: Parsed, room: int, *, first: bool
-    ) -> dict[str, Any] | None:
+    def _result(self, read: Read, room: int, *, first: bool) -> dict[str, Any] | None:
         """Return one result within `room` characters of JSON, None where it has no room."""
-        folded = fold(parsed.body)
+        memory, parsed, folded = read
         result: dict[str, Any] = {
             "ref": memory.ref,
             "version": parsed.version,

@@ -10,7 +10,7 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -121,6 +121,14 @@ def emit(document: Any, *, compact: bool = False) -> None:
     `compact` is how a model receives it, and what its bounds are counted in.
     """
     click.echo(json_text(document, indent=None if compact else 2))
+
+
+def exit_code(status: Mapping[str, Any]) -> int:
+    """Return the code of a report on the source: it failed where nothing could be looked at.
+
+    A folder that nobody configured is no failure; a part that could not be read is told.
+    """
+    return EXIT_FAILED if status["incompleteScopes"] and not status["searchedScopes"] else EXIT_OK
 
 
 def say(text: str = "") -> None:

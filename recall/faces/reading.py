@@ -14,10 +14,10 @@ from recall.faces import show
 from recall.faces.cli import (
     EXIT_FAILED,
     EXIT_OK,
-    EXIT_USAGE,
     Common,
     common_options,
     emit,
+    exit_code,
     say,
     utf8,
     warn,
@@ -25,6 +25,13 @@ from recall.faces.cli import (
 from recall.model import SCOPES
 
 _STDIN_MAX = 1_000_000
+_scopes = click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(SCOPES),
+    help="Only memories of this scope; repeatable.",
+)
 
 
 @click.command()
@@ -55,18 +62,12 @@ def tree(common: Common, folders: tuple[str, ...]) -> int:
     else:
         say(router.text)
         _tell(status)
-    return EXIT_FAILED if status["incompleteScopes"] and not status["searchedScopes"] else EXIT_OK
+    return exit_code(status)
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
-@click.option(
-    "--scope",
-    "scopes",
-    multiple=True,
-    type=click.Choice(SCOPES),
-    help="Only memories of this scope; repeatable.",
-)
+@_scopes
 @click.option(
     "--category",
     "categories",
@@ -115,13 +116,7 @@ def fetch(common: Common, refs: tuple[str, ...], cursor: str | None) -> int:
 
 @click.command()
 @click.argument("categories", nargs=-1, metavar="[CATEGORY]...")
-@click.option(
-    "--scope",
-    "scopes",
-    multiple=True,
-    type=click.Choice(SCOPES),
-    help="Only memories of this scope; repeatable.",
-)
+@_scopes
 @click.option("--limit", type=int, help="Memories per category, 1 to 20 (the default).")
 @click.option("--cursor", help="Continue where a page ended, of one CATEGORY or of the list.")
 @common_options
@@ -201,4 +196,3 @@ def _tell(status: Mapping[str, Any]) -> None:
 
 
 COMMANDS = (tree, search, fetch, explore, call)
-__all__ = ["COMMANDS", "EXIT_USAGE"]

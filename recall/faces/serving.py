@@ -11,7 +11,7 @@ import click
 from recall.core.router import Router
 from recall.errors import RecallError
 from recall.faces import mcp_schema
-from recall.faces.cli import EXIT_FAILED, EXIT_OK, Common, common_options, emit
+from recall.faces.cli import EXIT_OK, Common, common_options, emit, exit_code
 from recall.settings import Settings
 
 _EXTRA = ("mcp", "mcp_types", "anyio")
@@ -31,8 +31,7 @@ def mcp(common: Common) -> int:
             status = snapshot.status.to_dict()
             told = what_a_host_is_told(recall.settings, recall.router(snapshot))
             emit(told | {"sourceStatus": status})
-            nowhere = not status["searchedScopes"] and status["incompleteScopes"]
-            return EXIT_FAILED if nowhere else EXIT_OK
+            return exit_code(status)
         if sys.stdin is None or sys.stdout is None:
             raise click.UsageError("The server needs standard input and standard output.")
         _server().serve(recall)

@@ -17,7 +17,7 @@ from recall.disk.catalog import FileFaults
 from recall.disk.config import Loaded
 from recall.errors import SettingsError
 from recall.faces import show
-from recall.faces.cli import EXIT_FAILED, EXIT_OK, Common, common_options, emit, say, warn
+from recall.faces.cli import EXIT_OK, Common, common_options, emit, exit_code, say, warn
 from recall.model import Skipped
 
 _HOSTS = (*adopt.HOSTS, "auto")
@@ -140,7 +140,7 @@ def status(common: Common) -> int:
     else:
         for line in _status_lines(document):
             say(line)
-    return EXIT_FAILED if source["incompleteScopes"] and not source["searchedScopes"] else EXIT_OK
+    return exit_code(source)
 
 
 def _settings(loaded: Loaded) -> dict[str, dict[str, Any]]:
@@ -204,7 +204,7 @@ def doctor(common: Common, folders: tuple[str, ...]) -> int:
         raise
     with recall:
         snapshot = recall.snapshot()
-        files = [_file(snapshot.roots, one) for one in recall.faults()]
+        files = [_file(snapshot.roots, one) for one in recall.store.faults()]
         skipped = [
             {"path": one.path, "scope": one.scope, "why": one.why}
             for one in snapshot.status.skipped
@@ -223,7 +223,7 @@ def doctor(common: Common, folders: tuple[str, ...]) -> int:
     else:
         for line in _doctor_lines(document):
             say(line)
-    return EXIT_FAILED if source["incompleteScopes"] and not source["searchedScopes"] else EXIT_OK
+    return exit_code(source)
 
 
 def _file(roots: tuple[str, ...], one: FileFaults) -> dict[str, Any]:
