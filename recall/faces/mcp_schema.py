@@ -68,9 +68,9 @@ _TEXTS: dict[str, dict[str, str]] = {
     },
     "cursor": {
         "en": "fetch, with exactly one ref: a nextCursor or previousCursor that was returned for "
-        "it. Opaque; never make one up.",
+        "it. explore, without branches: the list's nextCursor. Opaque; never make one up.",
         "zh": "fetch，且只能有一个 ref：该 ref 返回的 nextCursor 或 previousCursor。"
-        "不透明，切勿自行构造。",
+        "explore，不带 branches：分类列表返回的 nextCursor。不透明，切勿自行构造。",
     },
     "keywords": {
         "en": "search: each a word, an identifier, a phrase or a short question. Not a query "

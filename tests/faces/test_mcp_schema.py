@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recall.engine.request import MODES, parse_request
@@ -140,7 +140,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 OWN = {
     "fetch": {"refs", "cursor"},
     "search": {"keywords", "scopes", "categories", "limit"},
-    "explore": {"scopes", "branches", "limitPerBranch"},
+    "explore": {"scopes", "branches", "limitPerBranch", "cursor"},
 }
 
 
@@ -162,7 +162,9 @@ def beyond_the_schema(given: dict[str, Any]) -> bool:
     needed = {"fetch": "refs", "search": "keywords"}.get(given["mode"])
     if needed and needed not in given:
         return True
-    if "cursor" in given and len(set(given["refs"])) != 1:
+    if "cursor" in given and given["mode"] == "fetch" and len(set(given["refs"])) != 1:
+        return True
+    if "cursor" in given and given["mode"] == "explore" and given.get("branches"):
         return True
     words = [*given.get("refs", ()), *given.get("keywords", ()), *given.get("categories", ())]
     words += [text for branch in given.get("branches", ()) for text in branch.values()]
@@ -175,6 +177,8 @@ VALIDATOR = jsonschema.Draft202012Validator(mcp_schema.input_schema(SMALL))
 
 @settings(max_examples=400, deadline=None)
 @given(parameters())
+@example({"mode": "explore", "cursor": "a"})
+@example({"mode": "explore", "cursor": "a", "branches": [{"category": "a"}]})
 def test_the_engine_takes_what_the_schema_allows_and_nothing_else(given: dict[str, Any]) -> None:
     """A request is served if and only if the schema allows it and its mode takes all of it."""
     allowed = VALIDATOR.is_valid(given)
@@ -210,8 +214,12 @@ def test_the_engine_takes_what_the_schema_allows_and_nothing_else(given: dict[st
             {"mode": "explore", "branches": [{"category": "a"}] * 3, "limitPerBranch": 20},
             {"mode": "explore", "branches": [{"category": "a"}] * 4},
         ),
+        (
+            {"mode": "explore", "cursor": "x" * mcp_schema.MAX_CURSOR},
+            {"mode": "explore", "cursor": "x" * (mcp_schema.MAX_CURSOR + 1)},
+        ),
     ],
-    ids=["ref", "cursor", "categories", "keywords", "branches"],
+    ids=["ref", "cursor", "categories", "keywords", "branches", "explore-cursor"],
 )
 def test_bounds_are_the_engines(good: dict[str, Any], bad: dict[str, Any]) -> None:
     """At a bound both the schema and the engine take a request; one beyond it neither does."""
