@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from recall.core.cursor import CursorSigner
+from recall.core.hosts import Host
 from recall.core.router import Router
 from recall.core.snapshot import Snapshot
 from recall.disk import config, places
@@ -23,9 +24,12 @@ from recall.disk.catalog import FileFaults
 from recall.disk.keys import load_keys
 from recall.disk.state import StoredSessions
 from recall.disk.store import Store
+from recall.disk.transcripts import Transcript
 from recall.engine.delivery import router_of
+from recall.engine.hosted import HostedSession
 from recall.engine.ports import Sessions
 from recall.engine.session import Session
+from recall.errors import StoreError
 from recall.settings import Arguments, Settings
 
 __all__ = ["Recall", "open_recall"]
@@ -63,6 +67,28 @@ class Recall:
         if id and sessions is None:
             sessions = StoredSessions(self.state_dir)
         return Session(self.store, self.settings, self._signer, sessions=sessions, id=id)
+
+    def hosted(self, id: str, host: Host, transcript: str = "") -> HostedSession:
+        """Return the conversation of that id as a host's hooks see it.
+
+        `transcript` is the path of what the host wrote down of it, empty where it keeps none.
+        Raises StoreError where the state folder must not be written.
+        """
+        around = places.root_around(self.state_dir, self.settings.roots)
+        if around:
+            raise StoreError(
+                f"the state folder {self.state_dir} lies below the memory root {around.path}",
+                fix="Set state_dir to a folder outside of every memory root.",
+            )
+        shown = Transcript(transcript, reply=host.reply, compaction=host.compaction)
+        return HostedSession(
+            self.store,
+            self.settings,
+            StoredSessions(self.state_dir),
+            id,
+            host,
+            shown if transcript else None,
+        )
 
     def _keys(self) -> list[bytes]:
         if not places.root_around(self.state_dir, self.settings.roots):

@@ -37,6 +37,12 @@ class Prepared(NamedTuple):
     described: tuple[tuple[str, str], ...]
     """(ref, digest) of the metadata that its focus describes."""
     text: str
+    anchored: bool = False
+    """It stands outside the history (a system prompt), and outlives a compaction."""
+    position: int = -1
+    """Length of the host's transcript when it was handed over, in bytes; -1 if it keeps none."""
+    seen: bool = True
+    """False where it was handed to a host and nobody has looked yet whether it arrived."""
 
 
 @dataclass(slots=True)
@@ -50,9 +56,13 @@ class Conversation:
     epoch: int = 0
     """Compactions."""
     revision: str = ""
-    """Of the tree that was last confirmed since the last compaction."""
+    """Of the tree that the conversation holds: the one confirmed last, since a compaction."""
     described: dict[str, str] = field(default_factory=dict)
     """Ref → digest of the metadata that stands in the conversation."""
+    compacting: int = -1
+    """Length of the host's transcript when a compaction began that nobody saw the end of; or -1."""
+    compacted_by: str = ""
+    """The event that told of the last compaction, until a turn begins: hosts tell of it twice."""
     pending: dict[str, Prepared] = field(default_factory=dict)
     delivered: dict[str, Prepared] = field(default_factory=dict)
     """The confirmed deliveries since the last compaction, in order."""
@@ -75,20 +85,24 @@ class Conversation:
         """Begin a turn: its budgets start anew, what is resident stays."""
         self.number += 1
         self.turn = Turn()
+        self.compacted_by = ""
 
     def compacted(self) -> None:
         """Forget everything that was handed over: the conversation no longer holds it.
 
         What was prepared before and is confirmed later counts for nothing: nobody knows whether
-        it was sent before or after.
+        it was sent before or after. What is anchored stays.
         """
         self.epoch += 1
+        self.compacting = -1
+        self.evict()
+        self._stand([one for one in self.delivered.values() if one.anchored])
+
+    def evict(self) -> None:
+        """Forget the bodies that were handed over, and what this turn has read and asked."""
         self.residency = Residency()
-        self.turn = Turn()
-        self.revision = ""
-        self.described = {}
-        self.delivered = {}
         self.digests = {}
+        self.turn = Turn()
 
     # --- windows
 
@@ -121,6 +135,28 @@ class Conversation:
         self._add(prepared)
         return True
 
+    def hand(self, prepared: Prepared) -> None:
+        """Note a delivery that was handed to a host: it stands there until it is found missing.
+
+        An anchored one takes the place of the one before, ahead of all that is in the history.
+        """
+        if prepared.anchored:
+            self.weigh_anchor()
+            self._stand([prepared, *self.delivered.values()])
+        else:
+            self._add(prepared)
+
+    def weigh_anchor(self) -> None:
+        """Forget what stood outside the history: the host has begun it anew."""
+        self._stand([one for one in self.delivered.values() if not one.anchored])
+
+    def looked(self, found: Collection[str], missing: Collection[str]) -> None:
+        """Note which handed deliveries were found in the host's transcript, and which are not."""
+        if not found and not missing:
+            return
+        kept = [one for id, one in self.delivered.items() if id not in missing]
+        self._stand([one._replace(seen=True) if one.id in found else one for one in kept])
+
     def _add(self, prepared: Prepared) -> None:
         if prepared.revision:
             self.revision = prepared.revision
@@ -146,7 +182,10 @@ class Conversation:
         self.residency = Residency.from_rows(held)
         keys = {row[:4] for row in held}
         self.digests = {key: digest for key, digest in self.digests.items() if key in keys}
-        kept = [one for id, one in self.delivered.items() if id in deliveries]
+        self._stand([one for id, one in self.delivered.items() if id in deliveries or one.anchored])
+
+    def _stand(self, deliveries: Iterable[Prepared]) -> None:
+        """Take these, in their order, for all that stands in the conversation."""
         self.revision, self.described, self.delivered = "", {}, {}
-        for prepared in kept:
+        for prepared in deliveries:
             self._add(prepared)

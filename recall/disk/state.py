@@ -26,12 +26,12 @@ KEPT_S = 30 * 24 * 3_600
 """A session that nobody touched for thirty days is forgotten."""
 _WAIT_MS = 30_000
 _BUSY_S = 10.0
-_VERSION = 1
+_VERSION = 2
 
 _SCHEMA = """
 CREATE TABLE session (
     id TEXT PRIMARY KEY, touched REAL NOT NULL, number INTEGER NOT NULL, epoch INTEGER NOT NULL,
-    revision TEXT NOT NULL
+    revision TEXT NOT NULL, compacting INTEGER NOT NULL, compacted_by TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE run (
     session TEXT, ref TEXT, version TEXT, start INTEGER, stop INTEGER, total INTEGER,
@@ -46,7 +46,8 @@ CREATE TABLE described (
 ) WITHOUT ROWID;
 CREATE TABLE delivery (
     session TEXT, id TEXT, confirmed INTEGER, place INTEGER, epoch INTEGER, revision TEXT,
-    described TEXT, text TEXT, PRIMARY KEY (session, id)
+    described TEXT, text TEXT, anchored INTEGER, position INTEGER, seen INTEGER,
+    PRIMARY KEY (session, id)
 ) WITHOUT ROWID;
 CREATE TABLE turn_read (
     session TEXT, ref TEXT, characters INTEGER, PRIMARY KEY (session, ref)
@@ -55,6 +56,14 @@ CREATE TABLE turn_request (
     session TEXT, mark TEXT, PRIMARY KEY (session, mark)
 ) WITHOUT ROWID;
 """
+_UPGRADE = (
+    "ALTER TABLE session ADD COLUMN compacting INTEGER NOT NULL DEFAULT -1",
+    "ALTER TABLE session ADD COLUMN compacted_by TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE delivery ADD COLUMN anchored INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE delivery ADD COLUMN position INTEGER NOT NULL DEFAULT -1",
+    "ALTER TABLE delivery ADD COLUMN seen INTEGER NOT NULL DEFAULT 1",
+)
+"""From version 1."""
 _TABLES = ("run", "window", "described", "delivery", "turn_read", "turn_request")
 
 _Rows = dict[str, set[tuple[object, ...]]]
@@ -123,15 +132,16 @@ class StoredSessions:
         return db
 
     def _create(self, db: sqlite3.Connection, version: int) -> None:
-        if version not in (0, _VERSION):
+        if version not in (0, 1, _VERSION):
             db.close()
             raise StoreError(
                 f"{self._folder / FILE} was written by another version of recall ({version}).",
                 fix="Use that version, or move the file away: sessions then start anew.",
             )
         with _transaction(db):
-            if db.execute("PRAGMA user_version").fetchone()[0] == 0:
-                for statement in _SCHEMA.split(";\n"):
+            now = db.execute("PRAGMA user_version").fetchone()[0]
+            if now != _VERSION:
+                for statement in _UPGRADE if now == 1 else _SCHEMA.split(";\n"):
                     db.execute(statement)
                 db.execute(f"PRAGMA user_version = {_VERSION}")
 
@@ -156,7 +166,10 @@ def _rows(talk: Conversation) -> _Rows:
         "window": {(*key, digest) for key, digest in talk.digests.items()},
         "described": set(talk.described.items()),
         "delivery": {
-            (one.id, done, place, one.epoch, one.revision, json.dumps(one.described), one.text)
+            (
+                *(one.id, done, place, one.epoch, one.revision, json.dumps(one.described)),
+                *(one.text, int(one.anchored), one.position, int(one.seen)),
+            )
             for place, (one, done) in enumerate((*waiting, *sent))
         },
         "turn_read": set(talk.turn.read.items()),
@@ -165,7 +178,8 @@ def _rows(talk: Conversation) -> _Rows:
 
 
 def _load(db: sqlite3.Connection, id: str) -> Conversation:
-    found = db.execute("SELECT number, epoch, revision FROM session WHERE id = ?", (id,)).fetchone()
+    columns = "number, epoch, revision, compacting, compacted_by"
+    found = db.execute(f"SELECT {columns} FROM session WHERE id = ?", (id,)).fetchone()
     if found is None:
         return Conversation()
 
@@ -173,15 +187,17 @@ def _load(db: sqlite3.Connection, id: str) -> Conversation:
         query = f"SELECT {columns} FROM {table} WHERE session = ? ORDER BY {order}"
         return db.execute(query, (id,)).fetchall()
 
-    talk = Conversation(number=found[0], epoch=found[1], revision=found[2])
+    talk = Conversation(**dict(zip(columns.split(", "), found, strict=True)))
     talk.residency = Residency.from_rows(rows("run", "ref, version, start, stop, total"))  # type: ignore[arg-type]
     for ref, version, start, stop, digest in rows("window", "ref, version, start, stop, digest"):
         talk.digests[ref, version, start, stop] = digest  # type: ignore[index,assignment]
     talk.described = dict(rows("described", "ref, digest"))  # type: ignore[arg-type]
-    columns = "id, confirmed, epoch, revision, described, text"
-    for key, done, epoch, revision, described, text in rows("delivery", columns, "place"):
+    columns = "id, epoch, revision, described, text, anchored, position, seen, confirmed"
+    for *values, anchored, position, seen, done in rows("delivery", columns, "place"):
+        key, epoch, revision, described, text = values
         pairs = tuple((ref, digest) for ref, digest in json.loads(str(described)))
-        one = Prepared(str(key), epoch, str(revision), pairs, str(text))  # type: ignore[arg-type]
+        flags = (bool(anchored), position, bool(seen))
+        one = Prepared(str(key), epoch, str(revision), pairs, str(text), *flags)  # type: ignore[arg-type]
         (talk.delivered if done else talk.pending)[one.id] = one
     talk.turn = Turn(
         dict(rows("turn_read", "ref, characters")),  # type: ignore[arg-type]
@@ -194,8 +210,11 @@ def _save(db: sqlite3.Connection, id: str, talk: Conversation, before: _Rows) ->
     after = _rows(talk)
     with _transaction(db):
         db.execute(
-            "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?)",
-            (id, time.time(), talk.number, talk.epoch, talk.revision),
+            "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(id, time.time(), talk.number, talk.epoch, talk.revision),
+                *(talk.compacting, talk.compacted_by),
+            ),
         )
         for table in _TABLES:
             gone, new = before[table] - after[table], after[table] - before[table]

@@ -112,6 +112,17 @@ class Session:
         with self._sessions.hold(self.id) as talk:
             talk.compacted()
 
+    def evict(self) -> None:
+        """Note that the bodies which were handed over are gone; tree and focuses still stand."""
+        with self._sessions.hold(self.id) as talk:
+            talk.evict()
+
+    @property
+    def number(self) -> int:
+        """How many turns have begun."""
+        with self._sessions.hold(self.id) as talk:
+            return talk.number
+
     def reconcile(self, messages: object) -> Held:
         """Evict exactly what the conversation no longer holds; returns what it does hold.
 

@@ -50,15 +50,19 @@ class Common:
         ]
         return "".join(f" {name} {shlex.quote(value)}" for name, value in given)
 
-    def load(self, more_roots: Sequence[str] = ()) -> config.Loaded:
-        """Return the settings and where each of them comes from."""
-        arguments = Arguments(
+    def arguments(self, more_roots: Sequence[str] = ()) -> Arguments:
+        """Return what the options say of the settings."""
+        return Arguments(
             roots=(*self.roots, *more_roots),
             language=self.language,
             agent=self.agent,
             cache_dir=self.cache_dir,
             state_dir=self.state_dir,
         )
+
+    def load(self, more_roots: Sequence[str] = ()) -> config.Loaded:
+        """Return the settings and where each of them comes from."""
+        arguments = self.arguments(more_roots)
         return config.load(Path.cwd(), env=os.environ, arguments=arguments, home=_home())
 
     def open(self, more_roots: Sequence[str] = ()) -> app.Recall:

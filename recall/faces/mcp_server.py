@@ -18,7 +18,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import anyio
@@ -45,103 +44,20 @@ from mcp_types import (
 from recall.app import Recall
 from recall.core.router import Router
 from recall.core.sink import json_text, metadata
-from recall.engine.request import Request, parse_request
-from recall.engine.session import Session
 from recall.errors import RecallError
 from recall.faces import mcp_schema
-from recall.settings import Limits
+from recall.faces.binding import Talks
+from recall.faces.hook_server import HookServer
+from recall.faces.talk import Clock, Talk
 
 log = logging.getLogger("recall.mcp")
 
-QUIET_S = 60.0
-"""A turn ends when no call came for so long: between two calls of one turn a model thinks."""
-TURN_S = 600.0
-"""A turn is never longer, however busy: what its limits withhold can be read after that."""
 GRACE_S = 1.5
 """What has not ended so long after the client left or a signal came is left as it stands (the
 cache mends itself). The SDK's own client waits 2 s before it kills."""
 
 _CHUNK = 65_536
 _NAME = 80
-
-Clock = Callable[[], float]
-
-
-class Talk:
-    """The conversation of one server process, with turns that MCP does not tell of.
-
-    Until a server can find out which session it serves, a process is one conversation, and
-    nothing may be withheld for ever:
-
-    - A new turn begins with the first call after QUIET_S without one, and with the first that
-      comes TURN_S after the turn began: its reading limits start anew.
-    - An answer that only points at what was handed over before (`alreadyAvailable`,
-      `duplicateRequest`) is given once. The same request again within the turn means that the
-      text is gone from the conversation, as after a compaction that nobody told of: everything
-      counts as gone and is handed over anew. Once a turn, so that a model that asks in a loop
-      meets its limits.
-    - So it does when a call was cancelled: its answer may never have arrived.
-
-    Safe to call from several threads. `clock` gives seconds that never go back.
-    """
-
-    def __init__(self, session: Session, limits: Limits, clock: Clock = time.monotonic) -> None:
-        self._session = session
-        self._limits = limits
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._began = self._ended = float("-inf")
-        self._pointed: set[Request] = set()
-        self._renewed = False
-        self._unheard = False
-
-    def answer(self, parameters: dict[str, Any], left: threading.Event) -> dict[str, Any]:
-        """Return the answer to one call; raises what `Session.search_memory` raises.
-
-        Where who asked has `left` before it is the call's turn, nothing is done.
-        """
-        request = parse_request(parameters, self._limits)
-        with self._lock:
-            if left.is_set():
-                return {}
-            self._turn()
-            if request in self._pointed and not self._renewed:
-                self._forget()
-                self._renewed = True
-            try:
-                answer = self._session.search_memory(**parameters)
-            finally:
-                self._ended = self._clock()
-            if _only_points(answer):
-                self._pointed.add(request)
-        return answer
-
-    def unheard(self) -> None:
-        """Note that an answer did not or will not reach the conversation. Never blocks."""
-        self._unheard = True
-
-    def _turn(self) -> None:
-        if self._unheard:
-            self._unheard = False
-            self._forget()
-        now = self._clock()
-        if now - self._ended >= QUIET_S or now - self._began >= TURN_S:
-            self._began = now
-            self._session.next_turn()
-            self._pointed.clear()
-            self._renewed = False
-
-    def _forget(self) -> None:
-        self._session.compacted()
-        self._pointed.clear()
-
-
-def _only_points(answer: dict[str, Any]) -> bool:
-    results = answer.get("results")
-    return bool(
-        answer.get("duplicateRequest")
-        or (results and all(result.get("alreadyAvailable") for result in results))
-    )
 
 
 class _Said(NamedTuple):
@@ -154,10 +70,10 @@ class _Said(NamedTuple):
 class _Handlers:
     """What the server does on each request. Blocking work runs in threads."""
 
-    def __init__(self, recall: Recall, clock: Clock) -> None:
+    def __init__(self, recall: Recall, session: str, clock: Clock) -> None:
         self._recall = recall
         self._language = recall.settings.language
-        self._talk = Talk(recall.session(), recall.settings.limits, clock)
+        self._talks = Talks(recall, session, clock)
         entry = mcp_schema.tool_entry(recall.settings.limits, self._language)
         self._tool = Tool.model_validate(entry)
 
@@ -168,20 +84,22 @@ class _Handlers:
         if params.name != mcp_schema.TOOL_NAME:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {metadata(params.name, _NAME)}")
         left = threading.Event()
+        meta = dict(params.meta or {})
+        talk = await to_thread.run_sync(self._talks.of_call, meta)
         try:
             said = await to_thread.run_sync(
-                self._said, params.arguments or {}, left, abandon_on_cancel=True
+                self._said, talk, params.arguments or {}, left, abandon_on_cancel=True
             )
         except anyio.get_cancelled_exc_class():
             left.set()
-            self._talk.unheard()  # should the thread be at work on it: it goes on
+            talk.unheard()  # should the thread be at work on it: it goes on
             raise
         block = TextContent(type="text", text=said.text)
         return CallToolResult(content=[block], is_error=said.failed)
 
-    def _said(self, arguments: dict[str, Any], left: threading.Event) -> _Said:
+    def _said(self, talk: Talk, arguments: dict[str, Any], left: threading.Event) -> _Said:
         try:
-            return _Said(json_text(self._talk.answer(arguments, left)), False)
+            return _Said(json_text(talk.answer(arguments, left)), False)
         except RecallError as error:
             details = error.details()
         except Exception as error:
@@ -222,12 +140,15 @@ class _Handlers:
         return router, Resource.model_validate(mcp_schema.tree_entry(router, self._language))
 
 
-def build_server(recall: Recall, *, clock: Clock = time.monotonic) -> Server[Any]:
+def build_server(
+    recall: Recall, *, session: str = "", clock: Clock = time.monotonic
+) -> Server[Any]:
     """Return the server over an open corpus, tied to no transport yet.
 
-    Raises what `Recall.session` raises where this installation's keys can't be used.
+    It serves the conversation of the id `session`; without one it finds out which. Raises what
+    `Recall.session` raises where this installation's keys can't be used.
     """
-    handlers = _Handlers(recall, clock)
+    handlers = _Handlers(recall, session, clock)
     return Server(
         mcp_schema.SERVER_NAME,
         version=mcp_schema.server_version(),
@@ -240,19 +161,22 @@ def build_server(recall: Recall, *, clock: Clock = time.monotonic) -> Server[Any
     )
 
 
-def serve(recall: Recall) -> None:
+def serve(recall: Recall, session: str = "") -> None:
     """Serve over this process's standard streams, until the client leaves or a signal ends it.
 
     For a process of its own: it takes over standard input and output (whatever else writes to
     standard output reaches standard error meanwhile), SIGTERM and SIGINT, and does not give them
     back. GRACE_S after the end of the input the process ends, with whatever is still at work.
     """
-    server = build_server(recall)
+    server = build_server(recall, session=session)
     _divert_input()
+    hooks = HookServer(recall)
+    hooks.start()
     try:
         anyio.run(_run, server)
     except* ConnectionError:
         log.debug("the client is gone")
+    hooks.close()
     recall.close()
 
 

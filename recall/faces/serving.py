@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from recall.core.hosts import EVENTS, HOSTS
 from recall.core.router import Router
 from recall.errors import RecallError
 from recall.faces import mcp_schema
@@ -18,8 +19,15 @@ _EXTRA = ("mcp", "mcp_types", "anyio")
 
 
 @click.command()
+@click.option(
+    "--session",
+    metavar="ID",
+    envvar="RECALL_SESSION",
+    default="",
+    help="Serve the conversation of this id. Without it the server finds out which.",
+)
 @common_options
-def mcp(common: Common) -> int:
+def mcp(common: Common, session: str) -> int:
     """Serve search_memory and the tree to an MCP host, over standard input and output.
 
     A host starts it and ends it. With --json it serves nothing, but prints what a host would be
@@ -34,8 +42,26 @@ def mcp(common: Common) -> int:
             return exit_code(status)
         if sys.stdin is None or sys.stdout is None:
             raise click.UsageError("The server needs standard input and standard output.")
-        _server().serve(recall)
+        _server().serve(recall, session)
     return EXIT_OK
+
+
+@click.command()
+@click.argument("event", type=click.Choice(EVENTS), metavar="EVENT")
+@click.option(
+    "--host", type=click.Choice(sorted(HOSTS)), required=True, help="The coding agent that calls."
+)
+@common_options
+def hook(common: Common, event: str, host: str) -> int:
+    """Answer a coding agent's hook: JSON on standard input, JSON on standard output.
+
+    EVENT is SessionStart, UserPromptSubmit, PreCompact, PostCompact or SessionEnd. `recall
+    install` registers it; nobody needs to call it by hand. It never fails: when something is
+    wrong it says so in one line on standard error and in hook.log, and injects nothing.
+    """
+    from recall.faces.hook import main
+
+    return main(event, host, common.arguments())
 
 
 def what_a_host_is_told(settings: Settings, router: Router) -> dict[str, Any]:
@@ -63,4 +89,4 @@ def _server() -> ModuleType:
     return mcp_server
 
 
-COMMANDS = (mcp,)
+COMMANDS = (mcp, hook)

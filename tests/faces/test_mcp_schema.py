@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from recall.engine.request import MODES, parse_request
 from recall.errors import RequestError
 from recall.faces import mcp_schema, mcp_server
+from recall.faces.talk import QUIET_S, TURN_S
 from recall.model import SCOPES
 from recall.settings import KEYS, LANGUAGES, Limits
 
@@ -262,7 +263,7 @@ def test_the_page_quotes_the_instructions_and_the_figures() -> None:
     """docs/mcp.md holds the instructions word for word, and the turn's figures as they are."""
     page = PAGE.read_text(encoding="utf-8")
     assert mcp_schema.instructions() in page
-    assert f"{mcp_server.QUIET_S:.0f} seconds" in page
-    assert f"{mcp_server.TURN_S / 60:.0f} minutes" in page
+    assert f"{QUIET_S:.0f} seconds" in page
+    assert f"{TURN_S / 60:.0f} minutes" in page
     assert f"{mcp_server.GRACE_S} seconds" in page
     assert mcp_schema.REVISION_KEY in page

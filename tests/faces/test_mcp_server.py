@@ -26,6 +26,7 @@ from recall.core.sink import json_text  # noqa: E402 - as above
 from recall.engine.session import Session  # noqa: E402 - as above
 from recall.errors import RequestError  # noqa: E402 - as above
 from recall.faces import mcp_schema, mcp_server  # noqa: E402 - as above
+from recall.faces.talk import QUIET_S, TURN_S, Talk  # noqa: E402 - as above
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures" / "memory"
@@ -287,7 +288,7 @@ def asked(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., dict[str, Any]
     state, cache = tmp_path / "state", tmp_path / "cache"
     roots = [FIXTURES / "project"]
     with open_recall(roots=roots, cwd=tmp_path, cache_dir=cache, state_dir=state, env={}) as recall:
-        talk = mcp_server.Talk(recall.session(), recall.settings.limits, clock)
+        talk = Talk(recall.session(), recall.settings.limits, clock)
         yield lambda **parameters: talk.answer(parameters, threading.Event())
 
 
@@ -309,14 +310,14 @@ def test_a_read_limit_ends_with_the_turn(
     stopped = drain(asked, {"mode": "fetch", "refs": [LONG]})
     call = {"mode": "fetch", "refs": [LONG], "cursor": stopped["nextCursor"]}
     began = clock.now
-    step = mcp_server.QUIET_S / 2 if busy else mcp_server.QUIET_S
-    while clock.now - began < mcp_server.TURN_S:
+    step = QUIET_S / 2 if busy else QUIET_S
+    while clock.now - began < TURN_S:
         clock.now += step
         result = asked(**call)["results"][0]
         if "content" in result:
             break
     assert result["content"]
-    assert clock.now - began == (mcp_server.TURN_S if busy else mcp_server.QUIET_S)
+    assert clock.now - began == (TURN_S if busy else QUIET_S)
 
 
 def test_just_before_its_end_a_turn_goes_on(
@@ -325,9 +326,9 @@ def test_just_before_its_end_a_turn_goes_on(
     """The same search within the minute is a repetition; after it, it is answered in full."""
     call = {"mode": "search", "keywords": ["staging warden"], "limit": 1}
     assert asked(**call)["results"]
-    clock.now += mcp_server.QUIET_S - 1
+    clock.now += QUIET_S - 1
     assert asked(**call)["duplicateRequest"]
-    clock.now += mcp_server.QUIET_S
+    clock.now += QUIET_S
     assert asked(**call)["results"]
 
 
@@ -341,7 +342,7 @@ def test_what_is_asked_for_again_and_again_is_sent_anew_once_a_turn(
         return ["content" in asked(**call)["results"][0] for _ in range(6)]
 
     assert given() == [True, False, True, False, False, False]
-    clock.now += mcp_server.QUIET_S
+    clock.now += QUIET_S
     assert given() == [False, True, False, False, False, False]
 
 
@@ -350,7 +351,7 @@ def test_pointing_counts_within_a_turn(asked: Callable[..., dict[str, Any]], clo
     call = {"mode": "fetch", "refs": [SHORT]}
     assert asked(**call)["results"][0]["content"]
     for _ in range(5):
-        clock.now += mcp_server.QUIET_S
+        clock.now += QUIET_S
         assert asked(**call)["results"][0]["alreadyAvailable"]
 
 

@@ -1,0 +1,56 @@
+"""The coding agents that recall works inside, and how each treats what a hook hands it.
+
+What is written here was seen with the real hosts; docs/hosts.md says how, and with which version.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact", "SessionEnd")
+"""The hooks that recall answers; all hosts name them alike."""
+STARTS, PROMPT, COMPACTS, COMPACTED, ENDS = EVENTS
+
+
+class Host(NamedTuple):
+    """One coding agent. `name` is the word after `--host`, and the first part of session ids."""
+
+    name: str
+    most: int
+    """Characters of one hook's text that reach the model whole; bytes where `in_bytes`."""
+    in_bytes: bool = False
+    start_anchored: bool = False
+    """SessionStart's text stands in the system prompt: it outlives a compaction, each resume
+    replaces it, and the transcript does not show it."""
+    reply: tuple[bytes, ...] = (b'"type":"assistant"', b'"role":"assistant"')
+    """What a line of its transcript holds where the model has answered."""
+    compaction: tuple[bytes, ...] = ()
+    """What a line of its transcript holds where the conversation was compacted."""
+    session_env: str = ""
+    """The variable that gives its MCP servers the session's id; empty where none does, or where
+    it is wrong after a resume."""
+
+    def size(self, text: str) -> int:
+        """Return what the text counts against `most`."""
+        return len(text.encode("utf-8", "replace")) if self.in_bytes else len(text)
+
+
+HOSTS = {
+    host.name: host
+    for host in (
+        Host("claude-code", 9_900, compaction=(b'"subtype":"compact_boundary"',)),
+        Host(
+            "qwen-code",
+            40_000,
+            start_anchored=True,
+            compaction=(b'"subtype":"chat_compression"',),
+            session_env="QWEN_CODE_SESSION_ID",
+        ),
+        Host("codex", 9_900, in_bytes=True, compaction=(b'"type":"compacted"',)),
+    )
+}
+
+
+def session_of(host: str, id: str) -> str:
+    """Return the name under which a host's session is kept, in every process alike."""
+    return f"{host}:{id}"

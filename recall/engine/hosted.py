@@ -1,0 +1,169 @@
+"""A conversation inside somebody else's agent, seen through its hooks.
+
+A host tells when a session starts, a prompt comes, a compaction is done. What a hook answers
+counts as delivered at once, since no later event says that it was; where the host keeps a
+transcript, the next hook looks there, and what did not arrive is sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from recall.core.conversation import Conversation
+from recall.core.evidence import Glimpse
+from recall.core.hosts import Host
+from recall.core.snapshot import Snapshot
+from recall.engine.delivery import as_prepared, compose
+from recall.engine.ports import Sessions, Store
+from recall.settings import Settings
+
+RESUMED, CLEARED, COMPACTED = "resume", "clear", "compact"
+"""Sources of a session's start; anything else begins a conversation."""
+_BY_START, _BY_EVENT = "start", "event"
+"""What told of a compaction: a session's start, or an event of its own. Hosts send both, some the
+one first and some the other; the second tells nothing new."""
+
+
+class Transcript(Protocol):
+    """What a host wrote down of the conversation. It may lag behind."""
+
+    def size(self) -> int:
+        """Return its length in bytes; 0 where there is none yet."""
+
+    def since(self, position: int, texts: Mapping[str, str]) -> Glimpse:
+        """Return what stands there from a position on; `texts` are deliveries by id."""
+
+
+class HostedSession:
+    """One host's session. Each call is one hook; it returns the text to inject, often none."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        sessions: Sessions,
+        id: str,
+        host: Host,
+        transcript: Transcript | None = None,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._sessions = sessions
+        self._id = id
+        self._host = host
+        self._transcript = transcript
+
+    def started(self, source: str) -> str:
+        """Return what a session's start injects: the tree, unless the conversation holds it."""
+        snapshot = self._store.refresh()
+        with self._sessions.hold(self._id) as talk:
+            if source == COMPACTED:
+                _compacted(talk, _BY_START)
+            elif source == CLEARED:
+                talk.compacted()
+            elif source == RESUMED or talk.number:
+                self._look(talk)
+            anchored = self._host.start_anchored
+            if anchored:
+                talk.weigh_anchor()
+            if talk.revision == snapshot.revision:
+                return ""
+            return self._deliver(snapshot, talk, "", anchored=anchored)
+
+    def prompted(self, prompt: str, recent_tools: Collection[str] = ()) -> str:
+        """Return what a prompt injects: the tree if it is due, and what bears on the question."""
+        query = "" if _is_command(prompt) else prompt
+        snapshot = self._store.refresh(index=bool(query.strip()))
+        with self._sessions.hold(self._id) as talk:
+            talk.next_turn()
+            self._look(talk)
+            return self._deliver(snapshot, talk, query, recent_tools)
+
+    def compacting(self) -> None:
+        """Note that a compaction begins. It may fail; the host, or its transcript, will tell."""
+        with self._sessions.hold(self._id) as talk:
+            self._look(talk)
+            talk.compacting = self._transcript.size() if self._transcript else 0
+            talk.compacted_by = ""
+
+    def compacted(self) -> None:
+        """Note that the conversation was compacted."""
+        with self._sessions.hold(self._id) as talk:
+            _compacted(talk, _BY_EVENT)
+
+    # --- steps
+
+    def _deliver(
+        self,
+        snapshot: Snapshot,
+        talk: Conversation,
+        query: str,
+        recent_tools: Collection[str] = (),
+        *,
+        anchored: bool = False,
+    ) -> str:
+        if not snapshot.memories and not talk.revision and snapshot.status.complete:
+            return ""
+        most = self._host.most
+        while True:
+            delivery = compose(
+                self._store,
+                snapshot,
+                self._settings,
+                talk,
+                query,
+                recent_tools,
+                most=most,
+            )
+            size = self._host.size(delivery.text)
+            if size <= self._host.most:
+                break
+            most = min(most - 1, most * self._host.most // size)
+        if delivery.text:
+            looks = self._transcript is not None and not anchored
+            position = self._transcript.size() if self._transcript else -1
+            prepared = as_prepared(delivery, talk)
+            talk.hand(prepared._replace(anchored=anchored, position=position, seen=not looks))
+        return delivery.text
+
+    def _look(self, talk: Conversation) -> None:
+        """Take from the transcript what it shows of compactions and of what was handed over."""
+        if self._transcript is None:
+            return
+        unseen = {one.id: one for one in talk.delivered.values() if not one.seen}
+        starts = [one.position for one in unseen.values()]
+        if talk.compacting >= 0:
+            starts.append(talk.compacting)
+        if not starts:
+            return
+        texts = {one.id: one.text for one in unseen.values()}
+        glimpse = self._transcript.since(min(starts), texts)
+        if 0 <= talk.compacting <= glimpse.compacted:
+            talk.compacted()
+            return
+        if glimpse.replied >= talk.compacting:
+            talk.compacting = -1  # the conversation went on as it was
+        missing = {
+            one.id
+            for one in unseen.values()
+            if one.id not in glimpse.told and glimpse.replied >= one.position
+        }
+        talk.looked(glimpse.told, missing)
+
+
+def _compacted(talk: Conversation, by: str) -> None:
+    if talk.compacted_by in ("", by):
+        talk.compacted()
+        talk.compacted_by = by
+    else:
+        talk.compacted_by = ""
+
+
+def _is_command(prompt: str) -> bool:
+    """Tell whether the prompt is a command to the host (`/model`), not a question.
+
+    A path (`/etc/hosts is wrong`) is none.
+    """
+    word = prompt.split(maxsplit=1)[0] if prompt.strip() else ""
+    return word.startswith("/") and "/" not in word[1:] and "." not in word

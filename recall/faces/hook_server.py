@@ -1,0 +1,111 @@
+"""Answering hooks from a process that has the memories open: a Unix socket beside the MCP server.
+
+One request a connection, JSON both ways: what a hook's process was given, and the text to inject.
+Only this user can reach the socket (its folder is private), and only hooks with the same settings
+and the same code are answered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import socket
+import threading
+from typing import Any
+
+from recall.app import Recall
+from recall.disk import rendezvous
+from recall.errors import RecallError
+from recall.faces.hook_desk import Desk
+
+log = logging.getLogger("recall.hooks")
+
+_WAIT_S = 5.0
+"""How long a hook may take to send its request."""
+_MOST = 64 * 1024 * 1024
+_CHUNK = 65_536
+
+
+class HookServer:
+    """Answers hooks until it is closed. Where there can be no socket it does nothing."""
+
+    def __init__(self, recall: Recall) -> None:
+        self._desk = Desk()
+        self._desk.share(recall)
+        self._socket: socket.socket | None = None
+        self._path = ""
+
+    @property
+    def path(self) -> str:
+        """The socket's path; empty where there is none."""
+        return self._path
+
+    def start(self) -> None:
+        """Listen, in a thread of its own."""
+        line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            path = rendezvous.new_socket(os.environ)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)  # of an earlier process with our number
+            line.bind(path)
+            line.listen(16)
+        except OSError as error:
+            log.debug("hooks open the memories themselves: %s", error)
+            line.close()
+            return
+        self._socket, self._path = line, path
+        threading.Thread(target=self._listen, name="recall hooks", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop listening; what is being answered is left to end by itself."""
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            self._socket.close()
+            self._socket, self._path = None, ""
+        self._desk.close()
+
+    def _listen(self) -> None:
+        line = self._socket
+        while line is not None:
+            try:
+                connection, _ = line.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection:
+            connection.settimeout(_WAIT_S)
+            try:
+                answer = self._answer(json.loads(_received(connection)))
+            except (OSError, ValueError) as error:
+                log.debug("a hook's request: %s", error)
+                return
+            with contextlib.suppress(OSError):
+                connection.sendall(json.dumps(answer).encode())
+
+    def _answer(self, ask: dict[str, Any]) -> dict[str, Any]:
+        if ask.get("shape") != rendezvous.shaping(os.environ):
+            return {"other": True}
+        try:
+            return {"text": self._desk.answer(ask, os.environ)}
+        except RecallError as error:
+            return {"failed": f"{error.message} {error.fix or ''}".strip()}
+        except Exception as error:
+            log.exception("a hook failed")
+            return {"failed": f"{type(error).__name__}: {error}"}
+
+
+def _received(connection: socket.socket) -> bytes:
+    parts, size = [], 0
+    while data := connection.recv(_CHUNK):
+        parts.append(data)
+        size += len(data)
+        if size > _MOST:
+            raise ValueError("a request of more than 64 MiB")
+    return b"".join(parts)
