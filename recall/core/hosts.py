@@ -17,8 +17,9 @@ class Host(NamedTuple):
 
     name: str
     most: int
-    """Characters of one hook's text that reach the model whole; bytes where `in_bytes`."""
-    in_bytes: bool = False
+    """How much of one hook's text reaches the model whole, in `unit`."""
+    unit: str = "utf-16"
+    """utf-16: 16-bit units, as JavaScript counts; utf-8: bytes."""
     start_anchored: bool = False
     """SessionStart's text stands in the system prompt: it outlives a compaction, each resume
     replaces it, and the transcript does not show it."""
@@ -32,7 +33,9 @@ class Host(NamedTuple):
 
     def size(self, text: str) -> int:
         """Return what the text counts against `most`."""
-        return len(text.encode("utf-8", "replace")) if self.in_bytes else len(text)
+        if self.unit == "utf-8":
+            return len(text.encode("utf-8", "replace"))
+        return len(text) + sum(character > "\uffff" for character in text)
 
 
 HOSTS = {
@@ -46,7 +49,7 @@ HOSTS = {
             compaction=(b'"subtype":"chat_compression"',),
             session_env="QWEN_CODE_SESSION_ID",
         ),
-        Host("codex", 9_900, in_bytes=True, compaction=(b'"type":"compacted"',)),
+        Host("codex", 9_900, unit="utf-8", compaction=(b'"type":"compacted"',)),
     )
 }
 

@@ -65,8 +65,8 @@ class HostedSession:
             elif source == RESUMED or talk.number:
                 self._look(talk)
             anchored = self._host.start_anchored
-            if anchored:
-                talk.weigh_anchor()
+            if anchored and source != COMPACTED:
+                talk.weigh_anchor()  # a process that begins, or a clear, has none
             if talk.revision == snapshot.revision:
                 return ""
             return self._deliver(snapshot, talk, "", anchored=anchored)

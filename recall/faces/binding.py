@@ -122,7 +122,7 @@ def _named_by_codex(meta: Mapping[str, Any]) -> tuple[str, str]:
     value = meta.get(_CODEX_META)
     try:
         told = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
+    except (ValueError, RecursionError):
         return "", ""
     if not isinstance(told, dict) or not isinstance(told.get("session_id"), str):
         return "", ""

@@ -119,7 +119,8 @@ def _end_at_deadline(event: str) -> None:
 
 
 def _worded(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    fix = getattr(error, "fix", None) or ""
+    return " ".join(f"{type(error).__name__}: {error} {fix}".split())
 
 
 def complain(text: str) -> None:

@@ -52,6 +52,8 @@ class Desk:
             raise RequestError(f"no host is named {ask['host']}", field="host", fix=_known(HOSTS))
         if event not in EVENTS:
             raise RequestError(f"no hook is named {event}", field="event", fix=_known(EVENTS))
+        if given.get("agent_id"):
+            return ""  # a sub-agent's: Codex fires its prompts under the session's id
         recall = self._recall(str(ask["cwd"]), env)
         name = _text(given, "session_id")
         session = session_of(host.name, name) if name else ""

@@ -34,6 +34,8 @@ class Simulated:
         self.system: list[str] = []
         self.history: list[str] = []
         self.unwritten: list[dict[str, object]] = []
+        self.owed = False
+        """Codex tells of a compaction by a start as well, right before the next prompt."""
 
     @property
     def hooks(self) -> HostedSession:
@@ -54,7 +56,8 @@ class Simulated:
             self.write_down()
         text = self.hooks.started(source)
         if self.host.start_anchored:
-            self.system = [text] if text and not lost else []
+            kept = self.system if source == "compact" else []
+            self.system = [text] if text and not lost else kept
         else:
             self._record(
                 {"type": "attachment", "attachment": {"type": "hook_success", "stdout": text}}
@@ -66,33 +69,35 @@ class Simulated:
         """A prompt and the model's answer. `late`: the transcript lacks all of the last turn."""
         if not late:
             self.write_down()
+        if self.owed:
+            self.owed = False
+            self.start("compact")
         text = self.hooks.prompted(words)
         self._record({"type": "user", "message": {"content": words}})
         self._into_history(text, lost)
         self._record({"type": "assistant", "message": {"content": "Done."}})
         return text
 
-    def compact(self, *, works: bool = True) -> str:
+    def compact(self, *, works: bool = True) -> None:
+        """A compaction, in each host's own order of events; one that fails ends with the first."""
         self.write_down()
         self.hooks.compacting()
         if not works:
-            return ""
+            return
         self.history = []
         if self.host.name == "claude-code":
-            text = self.start("compact")
+            self.start("compact")
             self.hooks.compacted()
-            mark: dict[str, object] = {"type": "system", "subtype": "compact_boundary"}
+            self.unwritten.insert(0, {"type": "system", "subtype": "compact_boundary"})
+        elif self.host.name == "qwen-code":
+            self.hooks.compacted()
+            self.unwritten.append({"type": "system", "subtype": "chat_compression"})
+            self.start("compact")
         else:
+            self._record({"type": "compacted"})
+            self.write_down()
             self.hooks.compacted()
-            text = self.start("compact")
-            mark = (
-                {"type": "compacted"}
-                if self.host.name == "codex"
-                else {"type": "system", "subtype": "chat_compression"}
-            )
-        # It is written down a while later, behind what was there and before what comes.
-        self.unwritten.insert(0, mark)
-        return text
+            self.owed = True
 
     def clear(self) -> str:
         self.fresh()
