@@ -119,7 +119,8 @@ def record(name: str, bin: Path, target: Path) -> None:
             text = json.dumps(neutral(place, given, ids), indent=2, ensure_ascii=False)
             (folder / f"{event}.json").write_text(text + "\n")
         lines = [
-            json.dumps(neutral(place, line, ids), ensure_ascii=False) for line in transcript(host)
+            json.dumps(neutral(place, line, ids), ensure_ascii=False, separators=(",", ":"))
+            for line in transcript(host)
         ]
         (folder / "transcript.jsonl").write_text("\n".join(lines) + "\n")
         place.close()
