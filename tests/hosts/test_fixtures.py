@@ -22,7 +22,9 @@ def test_hosts_send_the_recorded_fields(settle: Settle) -> None:
         path.stem: sorted(json.loads(path.read_text()))
         for path in (FIXTURES / host.name).glob("*.json")
     }
-    assert sent == recorded
+    # Codex may leave before its subagent has ended.
+    assert recorded.keys() - sent.keys() <= {"SubagentStop"}
+    assert sent == {name: fields for name, fields in recorded.items() if name in sent}
 
 
 def test_no_fixture_names_a_path_of_the_machine_that_recorded_it() -> None:
