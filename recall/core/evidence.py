@@ -40,8 +40,14 @@ def told_by(lines: Iterable[bytes], texts: Mapping[str, str]) -> frozenset[str]:
             strings = list(_strings(json.loads(line)))
         except (ValueError, RecursionError):
             continue
-        told.update(id for id in waiting if any(texts[id] in string for string in strings))
+        told.update(id for id in waiting if _stands(texts[id], strings))
     return frozenset(told)
+
+
+def _stands(text: str, strings: list[str]) -> bool:
+    """Tell whether the text is whole in one of the strings; Qwen Code takes its brackets away."""
+    escaped = text.replace("<", "&lt;").replace(">", "&gt;")
+    return any(text in string or escaped in string for string in strings)
 
 
 def _strings(value: object) -> Iterator[str]:

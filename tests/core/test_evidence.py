@@ -21,6 +21,12 @@ def test_a_text_that_stands_whole_in_a_record_is_told() -> None:
         assert told_by([line({"a": [{"content": said}]}, ascii=ascii)], WAITING) == {"abc123"}
 
 
+def test_a_text_whose_brackets_the_host_took_away_is_told() -> None:
+    """Qwen Code writes `&lt;` and `&gt;` for them, and nothing else (seen on 0.24.4)."""
+    said = TEXT.replace("<", "&lt;").replace(">", "&gt;")
+    assert told_by([line({"message": {"parts": [{"text": said}]}})], WAITING) == {"abc123"}
+
+
 def test_a_text_that_was_cut_is_not() -> None:
     """A preview of it is not it."""
     assert not told_by([line({"content": TEXT[:60]})], WAITING)
