@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from recall.app import Recall as Recall
     from recall.app import open_recall as open_recall
+    from recall.core.events import Event as Event
     from recall.core.router import Router as Router
     from recall.core.snapshot import Snapshot as Snapshot
     from recall.engine.delivery import Delivery as Delivery
+    from recall.engine.ports import Leaf as Leaf
+    from recall.engine.ports import Selector as Selector
     from recall.engine.session import Session as Session
     from recall.errors import CursorError as CursorError
     from recall.errors import InvalidCursor as InvalidCursor
@@ -32,9 +35,11 @@ if TYPE_CHECKING:
 
 _HOME = {
     "recall.app": ("Recall", "open_recall"),
+    "recall.core.events": ("Event",),
     "recall.core.router": ("Router",),
     "recall.core.snapshot": ("Snapshot",),
     "recall.engine.delivery": ("Delivery",),
+    "recall.engine.ports": ("Leaf", "Selector"),
     "recall.engine.session": ("Session",),
     "recall.errors": (
         *("CursorError", "InvalidCursor", "RecallError", "RequestError"),

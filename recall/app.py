@@ -10,10 +10,11 @@ import os
 import secrets
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recall.core.cursor import CursorSigner
 from recall.core.hosts import Host
@@ -27,10 +28,14 @@ from recall.disk.store import Store
 from recall.disk.transcripts import Transcript
 from recall.engine.delivery import router_of
 from recall.engine.hosted import HostedSession
-from recall.engine.ports import Sessions
+from recall.engine.ports import Selector, Sessions
 from recall.engine.session import Session
 from recall.errors import StoreError
 from recall.settings import Arguments, Settings
+
+if TYPE_CHECKING:
+    from recall.core.events import Emit
+    from recall.engine.selecting import Selecting
 
 __all__ = ["Recall", "open_recall"]
 
@@ -40,12 +45,25 @@ log = logging.getLogger("recall.cache")
 class Recall:
     """One corpus, open: its tree, and sessions over it. A context manager; close() is enough."""
 
-    def __init__(self, settings: Settings, *, cache_dir: Path, state_dir: Path) -> None:
-        """`cache_dir` and `state_dir` are recall's own folders; neither is made before use."""
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        cache_dir: Path,
+        state_dir: Path,
+        on_event: Emit | None = None,
+    ) -> None:
+        """`cache_dir` and `state_dir` are recall's own folders; neither is made before use.
+
+        `on_event` takes each event of telemetry, beside the sink that the settings name.
+        """
         self.settings = settings
         self.cache_dir = cache_dir
         self.state_dir = state_dir
-        self.store = Store(settings, str(cache_dir / "corpora" / corpus_name(settings)))
+        name = corpus_name(settings)
+        self._emit = self._emitter(name, on_event)
+        self._selecting: weakref.WeakSet[Selecting] = weakref.WeakSet()
+        self.store = Store(settings, str(cache_dir / "corpora" / name), emit=self._emit)
         self._signer: CursorSigner | None = None
 
     def snapshot(self) -> Snapshot:
@@ -56,17 +74,49 @@ class Recall:
         """Return the complete tree as the model receives it, with its revision."""
         return router_of(snapshot or self.snapshot(), self.settings)
 
-    def session(self, id: str = "", sessions: Sessions | None = None) -> Session:
+    def session(
+        self,
+        id: str = "",
+        sessions: Sessions | None = None,
+        *,
+        selector: Selector | None = None,
+        selector_ms: int = 5_000,
+    ) -> Session:
         """Return a conversation over this corpus.
 
         Without an `id` a new one of this process alone; with one, the conversation of that id,
         which every process with the same state folder shares (or `sessions`, if given).
+        `selector` is asked beside the fast focus, for `selector_ms` at most a question.
         """
         if self._signer is None:
             self._signer = CursorSigner(self._keys())
         if id and sessions is None:
             sessions = StoredSessions(self.state_dir)
-        return Session(self.store, self.settings, self._signer, sessions=sessions, id=id)
+        session = Session(
+            self.store,
+            self.settings,
+            self._signer,
+            sessions=sessions,
+            id=id,
+            emit=self._emit,
+            selector=selector,
+            selector_ms=selector_ms,
+        )
+        if session.selecting:
+            self._selecting.add(session.selecting)
+        return session
+
+    def _emitter(self, corpus: str, on_event: Emit | None) -> Emit | None:
+        if self.settings.telemetry.sink == "none" and on_event is None:
+            return None  # nothing is imported for it either
+        from recall.disk.eventlog import FILE
+        from recall.telemetry import emitter
+
+        named = self.settings.telemetry.file
+        file: Path | None = Path(named) if named else self.state_dir / FILE
+        if places.root_around(file or self.state_dir, self.settings.roots):
+            file = None
+        return emitter(self.settings, corpus, file, on_event)
 
     def hosted(self, id: str, host: Host, transcript: str = "") -> HostedSession:
         """Return the conversation of that id as a host's hooks see it.
@@ -88,6 +138,7 @@ class Recall:
             id,
             host,
             shown if transcript else None,
+            emit=self._emit,
         )
 
     def _keys(self) -> list[bytes]:
@@ -109,7 +160,9 @@ class Recall:
         return self.store.faults()
 
     def close(self) -> None:
-        """Let go of the cache; a later use opens it again."""
+        """Let go of the cache; a later use opens it again. Selectors are not heard any more."""
+        for selecting in list(self._selecting):
+            selecting.close()
         self.store.close()
 
     def __enter__(self) -> Recall:
@@ -135,11 +188,13 @@ def open_recall(
     agent: str | None = None,
     env: Mapping[str, str] | None = None,
     home: str | os.PathLike[str] | None = None,
+    on_event: Emit | None = None,
 ) -> Recall:
     """Open the memory of the project around `cwd`, or of `roots` alone.
 
     `roots` are folders, or (scope, folder) pairs; without a scope they are the project's. What
-    is not given comes from the environment, the project's file and the user's file. Raises
+    is not given comes from the environment, the project's file and the user's file. `on_event`
+    takes each event of telemetry (docs/telemetry.md), in the thread that did the work. Raises
     SettingsError for a configuration that can't be used.
     """
     arguments = Arguments(
@@ -158,15 +213,18 @@ def open_recall(
     loaded = config.load(
         Path.cwd() if cwd is None else Path(cwd), env=env, arguments=arguments, home=at_home
     )
-    return from_settings(loaded.settings, env, at_home)
+    return from_settings(loaded.settings, env, at_home, on_event)
 
 
-def from_settings(settings: Settings, env: Mapping[str, str], home: Path) -> Recall:
+def from_settings(
+    settings: Settings, env: Mapping[str, str], home: Path, on_event: Emit | None = None
+) -> Recall:
     """Return the open corpus for settings that are already loaded."""
     return Recall(
         settings,
         cache_dir=_usable_cache(settings, places.cache_dir(settings, env, home)),
         state_dir=places.state_dir(settings, env, home),
+        on_event=on_event,
     )
 
 

@@ -13,6 +13,7 @@ from recall.model import SCOPES, UNCATEGORIZED, Root, Taxonomy, Unavailable
 
 LANGUAGES = ("en", "zh")
 MODES = ("auto", "legacy", "structured")
+SINKS = ("none", "jsonl", "otel")
 
 PROJECT_ROUTER = 10_000
 """The largest tree, in characters, that a project's own file may ask for: what Claude Code lets
@@ -48,6 +49,15 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Telemetry:
+    """Where events go, one of SINKS; docs/telemetry.md."""
+
+    sink: str = "none"
+    file: str = ""
+    """The file of JSON lines. Empty: `events.jsonl` in the state folder."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What one installation runs with; disk/config.py reads it from files and environment."""
 
@@ -62,6 +72,7 @@ class Settings:
     state_dir: str = ""
     lock_wait_ms: int = 1_000
     """How long a reader waits for another process's refresh before it answers stale."""
+    telemetry: Telemetry = field(default_factory=Telemetry)
     unavailable: tuple[Unavailable, ...] = ()
     """Scopes that can't be looked at, in the order of SCOPES; they have no root in `roots`."""
     project_dir: str = ""
@@ -94,8 +105,9 @@ class Arguments:
 class Key(NamedTuple):
     """One setting: what it accepts, and who may set it.
 
-    `kind`: choice, name, folder, folders, flag, number, names. `project` says how far a project's
-    own file may set it: "no", "yes" or "lower" (never above what is in effect without it).
+    `kind`: choice, name, folder, folders, file, flag, number, names. `project` says how
+    far a project's own file may set it: "no", "yes" or "lower" (never above what is in effect
+    without it).
     """
 
     name: str
@@ -116,6 +128,7 @@ class Key(NamedTuple):
             "name": f"a text of at most {MAX_NAME} visible characters, or an empty one",
             "folder": "a folder as text, or an empty text for the platform's own",
             "folders": "a list of folders, each a text",
+            "file": "the path of a file as text, or an empty text for the usual one",
             "flag": "true or false",
             "number": f"a whole number from {self.low} to {self.high}",
             "names": f"a list of 1 to {MAX_NAMES} different category names, each at most {MAX_NAME}"
@@ -128,6 +141,7 @@ class Key(NamedTuple):
             "choice": lambda: value in self.choices if isinstance(value, str) else False,
             "name": lambda: value == "" or _is_name(value),
             "folder": lambda: value == "" or _is_folder(value),
+            "file": lambda: value == "" or _is_folder(value),
             "folders": lambda: isinstance(value, list) and all(map(_is_folder, value)),
             "flag": lambda: isinstance(value, bool),
             "number": lambda: type(value) is int and self.low <= value <= self.high,
@@ -244,6 +258,21 @@ KEYS: tuple[Key, ...] = (
         "Whether a category that is not in the list counts as uncategorized.",
         project="yes",
     ),
+    Key(
+        "telemetry.sink",
+        "choice",
+        "none",
+        "Where events go: nowhere, to a file of JSON lines, to OpenTelemetry.",
+        env="RECALL_TELEMETRY",
+        choices=SINKS,
+    ),
+    Key(
+        "telemetry.file",
+        "file",
+        "",
+        "The file of JSON lines.",
+        env="RECALL_TELEMETRY_FILE",
+    ),
     _limit("router", 200, 100_000, "The tree that is pushed once, in characters."),
     _limit("focus", 200, 100_000, "The focus of a turn, in characters."),
     _limit("fetch_window", 200, 20_000, "One window of a fetch, in characters."),
@@ -264,7 +293,7 @@ KEYS: tuple[Key, ...] = (
 
 BY_NAME = {key.name: key for key in KEYS}
 
-TABLES = ("roots", "scopes", "trust", "taxonomy", "limits")
+TABLES = ("roots", "scopes", "trust", "taxonomy", "telemetry", "limits")
 """The tables of a settings file, beside the user's `[projects."FOLDER"]`."""
 
 # A repository may tune how its own memories are shown; it is data that anyone can have written,
@@ -280,6 +309,7 @@ PROJECT_REFUSES = {
     "trust": "it would trust itself",
     "projects": "it would speak for other projects",
     "external": "it would name a provider that your memories are sent to",
+    "telemetry": "it would choose where records of your sessions go",
     "writes": "it would allow writes that you have not allowed",
 }
 

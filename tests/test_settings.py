@@ -178,6 +178,7 @@ def _row(key: Key) -> str:
         "name": "text",
         "folder": "folder",
         "folders": "list of folders",
+        "file": "file",
         "flag": "`true` or `false`",
         "number": f"number, {key.low} to {key.high}",
         "names": "list of names",

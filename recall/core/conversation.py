@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from recall.core.residency import Residency
+from recall.core.spending import Cost, Spent
 from recall.model import Memory
 
 PENDING_KEPT = 8
@@ -43,6 +44,12 @@ class Prepared(NamedTuple):
     """Length of the host's transcript when it was handed over, in bytes; -1 if it keeps none."""
     seen: bool = True
     """False where it was handed to a host and nobody has looked yet whether it arrived."""
+    shown: tuple[str, ...] = ()
+    """The refs that its focus names, best first."""
+    cost: Cost = Cost()
+    """What it costs."""
+    at: float = 0.0
+    """When it was prepared, once it is confirmed when that was: a Unix time, 0 if not noted."""
 
 
 @dataclass(slots=True)
@@ -68,6 +75,8 @@ class Conversation:
     """The confirmed deliveries since the last compaction, in order."""
     digests: dict[tuple[str, str, int, int], str] = field(default_factory=dict)
     """(ref, version, start, end) → digest of a window that was handed over."""
+    spent: Spent = field(default_factory=Spent)
+    """What all of this cost so far, over compactions."""
 
     def copied(self) -> Conversation:
         """Return a copy that may be changed without this one noticing."""
@@ -110,11 +119,25 @@ class Conversation:
         """Return how many characters of `ref` may still be handed over in this turn."""
         return max(0, limit - self.turn.read.get(ref, 0))
 
-    def handed(self, ref: str, version: str, start: int, end: int, total: int, digest: str) -> None:
-        """Note a window that was handed over."""
+    def handed(
+        self,
+        ref: str,
+        version: str,
+        start: int,
+        end: int,
+        total: int,
+        digest: str,
+        tokens: int = 0,
+    ) -> None:
+        """Note a window that was handed over; `tokens` is what it costs, an estimate."""
         self.residency = self.residency.add(ref, version, start, end, total)
         self.digests[ref, version, start, end] = digest
         self.turn.read[ref] = self.turn.read.get(ref, 0) + end - start
+        self.spent = self.spent.with_body(end - start, tokens)
+
+    def spared(self, characters: int) -> None:
+        """Note characters of bodies that were asked for and not sent: they stand here already."""
+        self.spent = self.spent.with_spared(characters)
 
     # --- deliveries
 
@@ -124,15 +147,18 @@ class Conversation:
         while len(self.pending) > PENDING_KEPT:
             del self.pending[next(iter(self.pending))]
 
-    def confirm(self, id: str) -> bool:
+    def confirm(self, id: str, at: float = 0.0) -> bool:
         """Note that a delivery was really sent; False if it is not known, or too old to count.
+
+        `at` is when, as a Unix time; left out, the time of its preparation stays.
 
         Of two trees the one that is confirmed last is the one that the model takes for current.
         """
         prepared = self.pending.pop(id, None)
         if prepared is None or prepared.epoch != self.epoch:
             return False
-        self._add(prepared)
+        self._add(prepared._replace(at=at or prepared.at))
+        self.spent = self.spent.with_delivery(prepared.cost)
         return True
 
     def hand(self, prepared: Prepared) -> None:
@@ -140,6 +166,7 @@ class Conversation:
 
         An anchored one takes the place of the one before, ahead of all that is in the history.
         """
+        self.spent = self.spent.with_delivery(prepared.cost)
         if prepared.anchored:
             self.weigh_anchor()
             self._stand([prepared, *self.delivered.values()])
@@ -154,6 +181,8 @@ class Conversation:
         """Note which handed deliveries were found in the host's transcript, and which are not."""
         if not found and not missing:
             return
+        for id in self.delivered.keys() & set(missing):
+            self.spent = self.spent.with_delivery(self.delivered[id].cost, -1)
         kept = [one for id, one in self.delivered.items() if id not in missing]
         self._stand([one._replace(seen=True) if one.id in found else one for one in kept])
 

@@ -21,7 +21,7 @@ Rules: DESIGN.md, section 7.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recall.core.messages import FOCUS_HEADER, say
 from recall.core.residency import BodyState
@@ -54,6 +54,8 @@ class Focus:
     described: tuple[Memory, ...]
     omitted: int
     tokens: int
+    saved: int = 0
+    """Characters of metadata that stand in the conversation already, and are not said again."""
 
 
 def render_focus(
@@ -69,8 +71,18 @@ def render_focus(
         if len(text) <= budget:
             described = tuple(one.memory for one in kept if not one.described)
             shown = tuple(one.memory for one in kept)
-            return Focus(text, shown, described, omitted, estimate_tokens(text))
+            saved = sum(_saved(one, language) for one in kept if one.described)
+            return Focus(text, shown, described, omitted, estimate_tokens(text), saved)
     return None
+
+
+def _saved(one: Chosen, language: str) -> int:
+    """Return how many characters longer the leaf would be if it were described again."""
+    short, long = (
+        "\n".join(_leaf(leaf, "├── ", "│   ", language))
+        for leaf in (one, replace(one, described=False))
+    )
+    return len(long) - len(short)
 
 
 def _text(chosen: Sequence[Chosen], omitted: int, language: str) -> str:

@@ -17,7 +17,7 @@ from recall.disk.configfile import nearest, read_project_file, read_user_file, s
 from recall.disk.roots import Rooted, argument_roots, find_roots, is_trusted, matching
 from recall.errors import SettingsError
 from recall.model import Taxonomy
-from recall.settings import BY_NAME, KEYS, Arguments, Key, Limits, Settings, merge_limit
+from recall.settings import BY_NAME, KEYS, Arguments, Key, Limits, Settings, Telemetry, merge_limit
 
 __all__ = ["Arguments", "Loaded", "load"]
 
@@ -154,14 +154,15 @@ def _spelled(key: Key, text: str, where: str, home: Path, cwd: Path) -> Any:
         raise SettingsError(
             f"{where} is {shown(text)}: {error}.", key=key.name, fix=f"Use {key.allowed}."
         ) from None
-    return str(places.expand(value, home, cwd)) if key.kind == "folder" and value else value
+    is_path = key.kind in ("folder", "file") and value
+    return str(places.expand(value, home, cwd)) if is_path else value
 
 
 def _settings(
     merged: _Merged, rooted: Rooted, project: places.Project, home: Path, *, trusted: bool
 ) -> Settings:
     values = merged.values
-    for name in ("cache_dir", "state_dir"):
+    for name in ("cache_dir", "state_dir", "telemetry.file"):
         if values[name]:
             values[name] = str(places.expand(values[name], home, project.folder))
             _keep_out_of_roots(name, Path(values[name]), rooted)
@@ -175,6 +176,7 @@ def _settings(
         cache_dir=values["cache_dir"],
         state_dir=values["state_dir"],
         lock_wait_ms=values["lock_wait_ms"],
+        telemetry=Telemetry(values["telemetry.sink"], values["telemetry.file"]),
         unavailable=rooted.unavailable,
         project_dir=str(project.folder),
         trusted=trusted,

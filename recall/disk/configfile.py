@@ -218,7 +218,7 @@ def is_anchored(text: str) -> bool:
 
 def _refuse_relative(key: Key, value: Any, path: Path, name: str = "") -> None:
     # Project and team roots may be relative: to the folder of whichever project is open.
-    if key.kind not in ("folder", "folders") or key.name in ("roots.project", "roots.team"):
+    if key.kind not in ("folder", "folders", "file") or key.name in ("roots.project", "roots.team"):
         return
     for text in (value,) if isinstance(value, str) else value:
         if text and not is_anchored(text):

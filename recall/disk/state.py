@@ -12,12 +12,14 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from recall.core.conversation import Conversation, Prepared, Turn
 from recall.core.residency import Residency
+from recall.core.spending import Cost, Spent
 from recall.disk.lock import file_lock
 from recall.errors import StoreError
 
@@ -26,12 +28,13 @@ KEPT_S = 30 * 24 * 3_600
 """A session that nobody touched for thirty days is forgotten."""
 _WAIT_MS = 30_000
 _BUSY_S = 10.0
-_VERSION = 2
+_VERSION = 3
 
 _SCHEMA = """
 CREATE TABLE session (
     id TEXT PRIMARY KEY, touched REAL NOT NULL, number INTEGER NOT NULL, epoch INTEGER NOT NULL,
-    revision TEXT NOT NULL, compacting INTEGER NOT NULL, compacted_by TEXT NOT NULL
+    revision TEXT NOT NULL, compacting INTEGER NOT NULL, compacted_by TEXT NOT NULL,
+    spent TEXT NOT NULL DEFAULT '[]'
 ) WITHOUT ROWID;
 CREATE TABLE run (
     session TEXT, ref TEXT, version TEXT, start INTEGER, stop INTEGER, total INTEGER,
@@ -47,6 +50,7 @@ CREATE TABLE described (
 CREATE TABLE delivery (
     session TEXT, id TEXT, confirmed INTEGER, place INTEGER, epoch INTEGER, revision TEXT,
     described TEXT, text TEXT, anchored INTEGER, position INTEGER, seen INTEGER,
+    shown TEXT NOT NULL DEFAULT '[]', cost TEXT NOT NULL DEFAULT '[]', at REAL NOT NULL DEFAULT 0,
     PRIMARY KEY (session, id)
 ) WITHOUT ROWID;
 CREATE TABLE turn_read (
@@ -56,14 +60,23 @@ CREATE TABLE turn_request (
     session TEXT, mark TEXT, PRIMARY KEY (session, mark)
 ) WITHOUT ROWID;
 """
-_UPGRADE = (
-    "ALTER TABLE session ADD COLUMN compacting INTEGER NOT NULL DEFAULT -1",
-    "ALTER TABLE session ADD COLUMN compacted_by TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE delivery ADD COLUMN anchored INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE delivery ADD COLUMN position INTEGER NOT NULL DEFAULT -1",
-    "ALTER TABLE delivery ADD COLUMN seen INTEGER NOT NULL DEFAULT 1",
-)
-"""From version 1."""
+_UPGRADES: dict[int, tuple[str, ...]] = {
+    1: (
+        "ALTER TABLE session ADD COLUMN compacting INTEGER NOT NULL DEFAULT -1",
+        "ALTER TABLE session ADD COLUMN compacted_by TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE delivery ADD COLUMN anchored INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE delivery ADD COLUMN position INTEGER NOT NULL DEFAULT -1",
+        "ALTER TABLE delivery ADD COLUMN seen INTEGER NOT NULL DEFAULT 1",
+    ),
+    2: (
+        "ALTER TABLE session ADD COLUMN spent TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE delivery ADD COLUMN shown TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE delivery ADD COLUMN cost TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE delivery ADD COLUMN at REAL NOT NULL DEFAULT 0",
+    ),
+}
+"""From each version to the next one."""
+_FRESH = tuple(_SCHEMA.split(";\n"))
 _TABLES = ("run", "window", "described", "delivery", "turn_read", "turn_request")
 
 _Rows = dict[str, set[tuple[object, ...]]]
@@ -93,6 +106,22 @@ class StoredSessions:
             finally:
                 db.close()
 
+    def look(self, id: str) -> Conversation | None:
+        """Return the conversation as it was last kept, None if it is not known.
+
+        Nothing is changed by that, nor waited for.
+        """
+        if not (self._folder / FILE).exists():
+            return None
+        db = self._opened()
+        try:
+            if not db.execute("SELECT 1 FROM session WHERE id = ?", (id,)).fetchone():
+                return None
+            with _transaction(db, "DEFERRED"):
+                return _load(db, id)
+        finally:
+            db.close()
+
     def end(self, id: str) -> None:
         """Forget the conversation, and those that nobody touched for thirty days."""
         db = self._opened()
@@ -110,6 +139,8 @@ class StoredSessions:
 
     def known(self) -> list[tuple[str, float, int]]:
         """Return (id, last touched as a Unix time, turns) of every session, the newest first."""
+        if not (self._folder / FILE).exists():
+            return []
         db = self._opened()
         try:
             return db.execute(
@@ -132,23 +163,24 @@ class StoredSessions:
         return db
 
     def _create(self, db: sqlite3.Connection, version: int) -> None:
-        if version not in (0, 1, _VERSION):
+        """Make the tables, or give those of an older version what they lack."""
+        if version not in (0, *_UPGRADES, _VERSION):
             db.close()
             raise StoreError(
                 f"{self._folder / FILE} was written by another version of recall ({version}).",
                 fix="Use that version, or move the file away: sessions then start anew.",
             )
         with _transaction(db):
-            now = db.execute("PRAGMA user_version").fetchone()[0]
-            if now != _VERSION:
-                for statement in _UPGRADE if now == 1 else _SCHEMA.split(";\n"):
-                    db.execute(statement)
-                db.execute(f"PRAGMA user_version = {_VERSION}")
+            now = db.execute("PRAGMA user_version").fetchone()[0]  # another one may be first
+            steps = [_UPGRADES[one] for one in range(now, _VERSION)] if now else [_FRESH]
+            for statement in (one for step in steps for one in step):
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {_VERSION}")
 
 
 @contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    db.execute("BEGIN IMMEDIATE")
+def _transaction(db: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
+    db.execute(f"BEGIN {kind}")
     try:
         yield
     except BaseException:
@@ -166,19 +198,39 @@ def _rows(talk: Conversation) -> _Rows:
         "window": {(*key, digest) for key, digest in talk.digests.items()},
         "described": set(talk.described.items()),
         "delivery": {
-            (
-                *(one.id, done, place, one.epoch, one.revision, json.dumps(one.described)),
-                *(one.text, int(one.anchored), one.position, int(one.seen)),
-            )
-            for place, (one, done) in enumerate((*waiting, *sent))
+            _delivery(one, done, place) for place, (one, done) in enumerate((*waiting, *sent))
         },
         "turn_read": set(talk.turn.read.items()),
         "turn_request": {(mark,) for mark in talk.turn.requests},
     }
 
 
+def _delivery(one: Prepared, done: int, place: int) -> tuple[object, ...]:
+    described, shown, cost = (json.dumps(part) for part in (one.described, one.shown, one.cost))
+    told = (one.epoch, one.revision, described, one.text)
+    host = (int(one.anchored), one.position, int(one.seen))
+    return (one.id, done, place, *told, *host, shown, cost, one.at)
+
+
+def _prepared(row: Sequence[Any]) -> Prepared:
+    id, epoch, revision, described, text, anchored, position, seen, shown, cost, at = row
+    return Prepared(
+        id,
+        epoch,
+        revision,
+        tuple((ref, digest) for ref, digest in json.loads(described)),
+        text,
+        bool(anchored),
+        position,
+        bool(seen),
+        tuple(json.loads(shown)),
+        Cost.from_row(json.loads(cost)),
+        at,
+    )
+
+
 def _load(db: sqlite3.Connection, id: str) -> Conversation:
-    columns = "number, epoch, revision, compacting, compacted_by"
+    columns = "number, epoch, revision, compacting, compacted_by, spent"
     found = db.execute(f"SELECT {columns} FROM session WHERE id = ?", (id,)).fetchone()
     if found is None:
         return Conversation()
@@ -188,16 +240,14 @@ def _load(db: sqlite3.Connection, id: str) -> Conversation:
         return db.execute(query, (id,)).fetchall()
 
     talk = Conversation(**dict(zip(columns.split(", "), found, strict=True)))
+    talk.spent = Spent.from_row(json.loads(found[-1]))
     talk.residency = Residency.from_rows(rows("run", "ref, version, start, stop, total"))  # type: ignore[arg-type]
     for ref, version, start, stop, digest in rows("window", "ref, version, start, stop, digest"):
         talk.digests[ref, version, start, stop] = digest  # type: ignore[index,assignment]
     talk.described = dict(rows("described", "ref, digest"))  # type: ignore[arg-type]
-    columns = "id, epoch, revision, described, text, anchored, position, seen, confirmed"
-    for *values, anchored, position, seen, done in rows("delivery", columns, "place"):
-        key, epoch, revision, described, text = values
-        pairs = tuple((ref, digest) for ref, digest in json.loads(str(described)))
-        flags = (bool(anchored), position, bool(seen))
-        one = Prepared(str(key), epoch, str(revision), pairs, str(text), *flags)  # type: ignore[arg-type]
+    columns = "id, epoch, revision, described, text, anchored, position, seen, shown, cost, at"
+    for *values, done in rows("delivery", f"{columns}, confirmed", "place"):
+        one = _prepared(values)
         (talk.delivered if done else talk.pending)[one.id] = one
     talk.turn = Turn(
         dict(rows("turn_read", "ref, characters")),  # type: ignore[arg-type]
@@ -210,10 +260,10 @@ def _save(db: sqlite3.Connection, id: str, talk: Conversation, before: _Rows) ->
     after = _rows(talk)
     with _transaction(db):
         db.execute(
-            "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(id, time.time(), talk.number, talk.epoch, talk.revision),
-                *(talk.compacting, talk.compacted_by),
+                *(talk.compacting, talk.compacted_by, json.dumps(talk.spent.to_row())),
             ),
         )
         for table in _TABLES:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from recall.core.metadata import parse_memory
 from recall.core.question import Question
@@ -36,6 +36,9 @@ from recall.errors import StoreError
 from recall.model import Memory, Parsed
 from recall.settings import Settings
 
+if TYPE_CHECKING:
+    from recall.core.events import Emit
+
 log = logging.getLogger("recall.cache")
 
 _LAZY = 20
@@ -51,8 +54,12 @@ _T = TypeVar("_T")
 class Store:
     """One corpus (a list of roots) with its cache folder. Safe to share between threads."""
 
-    def __init__(self, settings: Settings, folder: str) -> None:
-        """`folder` is this corpus's own cache folder; it is made when first needed."""
+    def __init__(self, settings: Settings, folder: str, *, emit: Emit | None = None) -> None:
+        """`folder` is this corpus's own cache folder; it is made when first needed.
+
+        `emit` takes an event for each walk.
+        """
+        self._emit = emit
         self._settings = settings
         self._folder = folder
         self._guard = threading.RLock()
@@ -85,7 +92,17 @@ class Store:
         cache can be neither used nor rebuilt.
         """
         with _paused_gc():
-            return self._repaired(lambda: self._refresh(index, lazy))
+            if self._emit is None:
+                return self._repaired(lambda: self._refresh(index, lazy))
+            from recall.disk.scanlog import watched  # most processes have no use for it
+
+            refresh = partial(self._repaired, lambda: self._refresh(index, lazy))
+            return watched(self._emit, self._guard, self._counts, refresh)
+
+    def _counts(self) -> tuple[float, int, int, int]:
+        """Return the last walk's time and files; files opened and recorded so far."""
+        files = sum(listing.count for listing in self._listings)
+        return self._walked_at, files, self._updater.read, self._updater.recorded
 
     def unchanged_since(self, snapshot: Snapshot) -> bool:
         """Tell whether nothing was committed since: what was found over it is whole."""

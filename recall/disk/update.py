@@ -48,6 +48,8 @@ class Updater:
     def __init__(self, ledger: Ledger, wait_ms: int) -> None:
         self.readers: list[Reader] = []
         self.suspects: set[Name] = set()
+        self.read = self.recorded = 0
+        """Files that were opened so far, and those of which there was something to record."""
         self._suspected: set[Name] = set()
         self._ledger = ledger
         self._wait_ms = wait_ms
@@ -188,6 +190,7 @@ class Updater:
                 gone.append(name)
             return
         if recorded is not None:
+            self.recorded += 1
             entries.append(recorded.entry)
             if feed is not None and recorded.document is not None:
                 feed.add((recorded.document,))  # indexed on other cores from here on
@@ -202,6 +205,7 @@ class Updater:
     def _read(self, root: int, path: str) -> Recorded | None:
         known = self._ledger.known(root, path)
         content = self._ledger.catalog.content(root, path) if known else b""
+        self.read += 1
         return self.readers[root].record(path, known, content)
 
     def _devices(self, listings: Sequence[Listing]) -> dict[int, int]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+import time
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from recall.core.conversation import Conversation, Prepared
-from recall.core.focus import Focus, render_focus
+from recall.core.focus import Chosen, Focus, render_focus
 from recall.core.router import Router, render_router
 from recall.core.snapshot import Snapshot
+from recall.core.spending import Cost, Size
 from recall.core.tokens import estimate_tokens
-from recall.engine.focusing import choose
+from recall.engine.focusing import MOST, NO_CHOICE, as_chosen, asked, choose
 from recall.engine.ports import Store
 from recall.settings import Settings
 
@@ -22,6 +24,7 @@ NO_CAP = 1_000_000
 """Characters of a delivery to a host that sets no limit."""
 _FENCED = 80
 """Characters that the fence takes at most."""
+_FENCE_TOKENS = estimate_tokens(f'<{FENCE} delivery="{"0f1e2d" * 2}">\n</{FENCE}>')
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,10 @@ class Delivery:
     id: str
     router: Router | None = None
     focus: Focus | None = None
+    candidates: int = 0
+    """Memories that were considered for the focus."""
+    focus_ms: float = 0.0
+    """How long choosing and rendering the focus took."""
 
     @property
     def text(self) -> str:
@@ -43,7 +50,21 @@ class Delivery:
     @property
     def tokens(self) -> int:
         """An estimate."""
-        return estimate_tokens(self.text)
+        return self.cost.text.tokens
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        """The refs that the focus names, best first."""
+        return tuple(memory.ref for memory in self.focus.shown) if self.focus else ()
+
+    @property
+    def cost(self) -> Cost:
+        """What it costs: tree, focus, and the whole text. Tokens are estimates."""
+        router, focus = self.router, self.focus
+        tree = Size(len(router.text), router.tokens) if router else Size()
+        leaves = Size(len(focus.text), focus.tokens) if focus else Size()
+        tokens = tree.tokens + leaves.tokens + (_FENCE_TOKENS if router or focus else 0)
+        return Cost(tree, leaves, Size(len(self.text), tokens), focus.saved if focus else 0)
 
 
 def router_of(snapshot: Snapshot, settings: Settings, most: int = NO_CAP) -> Router:
@@ -67,15 +88,25 @@ def compose(
     query: str,
     recent_tools: Collection[str] = (),
     *,
+    late: Sequence[str] = (),
     most: int = NO_CAP,
 ) -> Delivery:
-    """Return what a turn injects, in at most `most` characters; the conversation is unchanged."""
+    """Return what a turn injects, in at most `most` characters; the conversation is unchanged.
+
+    `late` are refs that a selector chose too late for the last question: where this turn has one
+    as well, they stand after its own leaves, as far as there is room.
+    """
     most -= _FENCED
     router = router_of(snapshot, settings, most) if talk.revision != snapshot.revision else None
     room = min(settings.limits.focus, most - (len(router.text) + 2 if router else 0))
-    chosen = choose(store, snapshot, talk, query, recent_tools) if query.strip() else []
-    focus = render_focus(chosen, budget=room, language=settings.language)
-    return Delivery(secrets.token_hex(6), router, focus)
+    start = time.perf_counter()
+    choice = choose(store, snapshot, talk, query, recent_tools) if query.strip() else NO_CHOICE
+    leaves = choice.leaves
+    if late and asked(query):
+        leaves = [*leaves, *news(late, snapshot, talk, {one.memory.ref for one in leaves})][:MOST]
+    focus = render_focus(leaves, budget=room, language=settings.language)
+    took = (time.perf_counter() - start) * 1000
+    return Delivery(_new_id(), router, focus, choice.candidates, took)
 
 
 def as_prepared(delivery: Delivery, talk: Conversation) -> Prepared:
@@ -87,6 +118,9 @@ def as_prepared(delivery: Delivery, talk: Conversation) -> Prepared:
         revision=delivery.router.revision if delivery.router else "",
         described=tuple((memory.ref, memory.digest.hex()) for memory in described),
         text=delivery.text,
+        shown=delivery.refs,
+        cost=delivery.cost,
+        at=time.time(),
     )
 
 
@@ -97,8 +131,39 @@ def prepare(
     talk: Conversation,
     query: str,
     recent_tools: Collection[str] = (),
+    late: Sequence[str] = (),
 ) -> Delivery:
     """Return the delivery for a turn, and note it in the conversation as prepared."""
-    delivery = compose(store, snapshot, settings, talk, query, recent_tools)
+    delivery = compose(store, snapshot, settings, talk, query, recent_tools, late=late)
     talk.prepare(as_prepared(delivery, talk))
     return delivery
+
+
+def prepare_late(
+    refs: Sequence[str],
+    snapshot: Snapshot,
+    settings: Settings,
+    talk: Conversation,
+    shown: Collection[str],
+) -> Delivery | None:
+    """Return a delivery of what a selector chose beyond `shown`; None if that is nothing new."""
+    leaves = news(refs, snapshot, talk, shown)[:MOST]
+    focus = render_focus(leaves, budget=settings.limits.focus, language=settings.language)
+    if focus is None:
+        return None
+    delivery = Delivery(_new_id(), None, focus)
+    talk.prepare(as_prepared(delivery, talk))
+    return delivery
+
+
+def news(
+    refs: Sequence[str], snapshot: Snapshot, talk: Conversation, shown: Collection[str]
+) -> list[Chosen]:
+    """Return the leaves that are still there, neither described yet nor `shown`, in order."""
+    found = [snapshot.memories[ref] for ref in refs if ref in snapshot.memories]
+    leaves = [as_chosen(memory, talk) for memory in found if memory.ref not in shown]
+    return [leaf for leaf in leaves if not leaf.described]
+
+
+def _new_id() -> str:
+    return secrets.token_hex(6)

@@ -7,6 +7,7 @@ one word, a greeting, or one that no memory is about gives no focus at all.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 from recall.core.conversation import Conversation
 from recall.core.focus import Chosen
@@ -39,29 +40,46 @@ _WARNING = (
 )
 
 
+class Choice(NamedTuple):
+    """The leaves of a focus, best first, and how many memories were considered."""
+
+    leaves: list[Chosen]
+    candidates: int = 0
+
+
+NO_CHOICE = Choice([])
+
+
+def asked(query: str) -> Question | None:
+    """Return the question that a prompt asks; None for one word, a greeting, filler."""
+    question = ask(_ends(query))
+    if len(question.words) < _LEAST_WORDS and len(question.grams) < _LEAST_GRAMS:
+        return None
+    return None if question.weak else question
+
+
 def choose(
     store: Store,
     snapshot: Snapshot,
     talk: Conversation,
     query: str,
     recent_tools: Collection[str] = (),
-) -> list[Chosen]:
+) -> Choice:
     """Return the leaves for this question, at most five, best first; often none."""
-    question = ask(_ends(query))
-    if len(question.words) < _LEAST_WORDS and len(question.grams) < _LEAST_GRAMS:
-        return []
-    if question.weak:
-        return []
+    question = asked(query)
+    if question is None:
+        return NO_CHOICE
     request = SearchRequest(keywords=(question.text,), limit=2 * MOST)
     found = find(store, snapshot, {question.text: question}, request)
     if found.fuzzy:
-        return []
+        return Choice([], len(found.memories))
     leaves = _telling(store, question, found.memories)
     tools = [fold(tool.rpartition("__")[2]) for tool in recent_tools if tool]
     kept = [read.memory for read in leaves if not _only_describes(read.parsed, tools)]
-    chosen = [_chosen(memory, talk) for memory in kept[:MOST]]
+    chosen = [as_chosen(memory, talk) for memory in kept[:MOST]]
     # What has changed under the conversation comes first: it knows something that is wrong.
-    return sorted(chosen, key=lambda one: one.body != "stale")
+    first_stale = sorted(chosen, key=lambda one: one.body != "stale")
+    return Choice(first_stale, len(found.memories))
 
 
 def _ends(query: str) -> str:
@@ -81,7 +99,8 @@ def _telling(store: Store, question: Question, memories: list[Memory]) -> list[R
     return [read for read, share in zip(found, shares, strict=True) if share >= least]
 
 
-def _chosen(memory: Memory, talk: Conversation) -> Chosen:
+def as_chosen(memory: Memory, talk: Conversation) -> Chosen:
+    """Return the leaf with what the conversation knows of it."""
     state = talk.residency.state(memory.ref, memory.version)
     return Chosen(memory, state, talk.is_described(memory))
 

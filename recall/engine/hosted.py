@@ -7,16 +7,21 @@ transcript, the next hook looks there, and what did not arrive is sent again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Protocol
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
 
-from recall.core.conversation import Conversation
+from recall.core.conversation import Conversation, Prepared
 from recall.core.evidence import Glimpse
 from recall.core.hosts import Host
 from recall.core.snapshot import Snapshot
-from recall.engine.delivery import as_prepared, compose
+from recall.engine.delivery import Delivery, as_prepared, compose
 from recall.engine.ports import Sessions, Store
 from recall.settings import Settings
+
+if TYPE_CHECKING:
+    from recall.core.events import Emit
 
 RESUMED, CLEARED, COMPACTED = "resume", "clear", "compact"
 """Sources of a session's start; anything else begins a conversation."""
@@ -46,6 +51,7 @@ class HostedSession:
         id: str,
         host: Host,
         transcript: Transcript | None = None,
+        emit: Emit | None = None,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -53,11 +59,14 @@ class HostedSession:
         self._id = id
         self._host = host
         self._transcript = transcript
+        self._emit = emit
+        self._made: list[Delivery] = []
+        self._missed: list[Prepared] = []
 
     def started(self, source: str) -> str:
         """Return what a session's start injects: the tree, unless the conversation holds it."""
         snapshot = self._store.refresh()
-        with self._sessions.hold(self._id) as talk:
+        with self._held() as talk:
             if source == COMPACTED:
                 _compacted(talk, _BY_START)
             elif source == CLEARED:
@@ -75,14 +84,14 @@ class HostedSession:
         """Return what a prompt injects: the tree if it is due, and what bears on the question."""
         query = "" if _is_command(prompt) else prompt
         snapshot = self._store.refresh(index=bool(query.strip()))
-        with self._sessions.hold(self._id) as talk:
+        with self._held(asked=bool(query.strip())) as talk:
             talk.next_turn()
             self._look(talk)
             return self._deliver(snapshot, talk, query, recent_tools)
 
     def compacting(self) -> None:
         """Note that a compaction begins. It may fail; the host, or its transcript, will tell."""
-        with self._sessions.hold(self._id) as talk:
+        with self._held() as talk:
             self._look(talk)
             talk.compacting = self._transcript.size() if self._transcript else 0
             talk.compacted_by = ""
@@ -93,6 +102,24 @@ class HostedSession:
             _compacted(talk, _BY_EVENT)
 
     # --- steps
+
+    @contextmanager
+    def _held(self, *, asked: bool = False) -> Iterator[Conversation]:
+        """Hold the conversation, and tell afterwards what was delivered and what never arrived."""
+        start = time.perf_counter()
+        self._made, self._missed = [], []
+        with self._sessions.hold(self._id) as talk:
+            yield talk
+        if self._emit:
+            from recall.engine.telling import Telling  # a hook's process mostly has no use for it
+
+            tell = Telling(self._emit, self._id)
+            for missed in self._missed:
+                tell.settled("rolled_back", missed.cost, start, counted=True)
+            for made in self._made:
+                tell.prepared(made, start, focus=asked)
+                if made.text:
+                    tell.settled("confirmed", made.cost, start, counted=True)
 
     def _deliver(
         self,
@@ -120,6 +147,7 @@ class HostedSession:
             if size <= self._host.most:
                 break
             most = min(most - 1, most * self._host.most // size)
+        self._made.append(delivery)
         if delivery.text:
             looks = self._transcript is not None and not anchored
             position = self._transcript.size() if self._transcript else -1
@@ -149,6 +177,7 @@ class HostedSession:
             for one in unseen.values()
             if one.id not in glimpse.told and glimpse.replied >= one.position
         }
+        self._missed = [one for id, one in unseen.items() if id in missing]
         talk.looked(glimpse.told, missing)
 
 

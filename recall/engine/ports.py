@@ -69,6 +69,9 @@ class Sessions(Protocol):
         What the block changed is kept if it ends without an exception.
         """
 
+    def look(self, id: str) -> Conversation | None:
+        """Return a conversation as it was last kept, None if it is not known; changes nothing."""
+
     def end(self, id: str) -> None:
         """Forget a conversation."""
 
@@ -85,3 +88,24 @@ class Reranker(Protocol):
 
     def rerank(self, questions: Sequence[Question], found: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates in a better order; it may drop some, never add any."""
+
+
+class Leaf(NamedTuple):
+    """What a selector learns of a memory: its metadata, nothing of its body."""
+
+    ref: str
+    title: str
+    description: str
+    category: str
+    keywords: tuple[str, ...]
+
+
+class Selector(Protocol):
+    """A model, or anything else, that chooses the leaves of a focus; see docs/sessions.md."""
+
+    def select(self, question: str, leaves: Sequence[Leaf], deadline_ms: int) -> Sequence[str]:
+        """Return the refs of at most five of `leaves`, best first; none if none is relevant.
+
+        Runs in a thread of its own. What comes after `deadline_ms`, raises, repeats a ref or
+        names one that is not among `leaves` counts as no answer.
+        """

@@ -7,7 +7,7 @@ before the next that is. Its cursors lead on to what is still unread, in both di
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,10 @@ from recall.core.conversation import Conversation
 from recall.core.cursor import CursorSigner, MemoryCursor
 from recall.core.messages import say
 from recall.core.reconcile import window_digest
+from recall.core.tokens import estimate_tokens
 from recall.core.window import cut, snap_start
 from recall.model import Parsed
-from recall.settings import Settings
+from recall.settings import Limits, Settings
 
 _SMALLEST = 200
 """A turn's last characters are not worth a call: a window is not cut below this for them."""
@@ -99,9 +100,10 @@ class WindowReader:
     def commit(self, ref: str, parsed: Parsed, piece: Piece) -> None:
         """Note that the piece is part of the answer: it is resident from now on."""
         if "content" in piece.fields:
-            digest = window_digest(piece.fields["content"])
+            content = piece.fields["content"]
+            digest, tokens = window_digest(content), estimate_tokens(content)
             total = len(parsed.body)
-            self._talk.handed(ref, parsed.version, piece.start, piece.end, total, digest)
+            self._talk.handed(ref, parsed.version, piece.start, piece.end, total, digest, tokens)
 
     def _exhausted(self, ref: str, parsed: Parsed, begin: int) -> Piece:
         limits, language = self._settings.limits, self._settings.language
@@ -136,6 +138,19 @@ class WindowReader:
 
     def _cursor(self, ref: str, version: str, offset: int, until: int | None = None) -> str:
         return self._signer.issue(MemoryCursor(bound_ref(ref), version, offset, until))
+
+
+def spared(answer: Mapping[str, Any], limits: Limits) -> int:
+    """Return how many characters of bodies an answer only points at, since they stand there.
+
+    Of each result at most one window: more would not have been sent at once.
+    """
+    window = limits.fetch_window if answer.get("mode") == "fetch" else limits.search_window
+    return sum(
+        min(window, one["range"]["end"] - one["range"]["start"])
+        for one in answer.get("results", ())
+        if one.get("alreadyAvailable")
+    )
 
 
 def bound_ref(ref: str) -> str:

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recall.core.conversation import Conversation
+from recall.core.conversation import Conversation, Prepared
 from recall.core.cursor import CursorSigner
 from recall.core.messages import say
 from recall.core.reconcile import Held, Injected, Sent, held
-from recall.engine.delivery import Delivery, prepare
+from recall.engine.delivery import Delivery, prepare, prepare_late
 from recall.engine.explore import explore
 from recall.engine.fetch import fetch
-from recall.engine.ports import Reranker, Sessions, Store
+from recall.engine.ports import Reranker, Selector, Sessions, Store
+from recall.engine.reading import spared
 from recall.engine.request import (
     ExploreRequest,
     FetchRequest,
@@ -30,6 +32,11 @@ from recall.engine.request import (
 )
 from recall.engine.search import search
 from recall.settings import Settings
+
+if TYPE_CHECKING:  # what most processes have no use for is not imported
+    from recall.core.events import Emit
+    from recall.engine.selecting import Selecting
+    from recall.engine.telling import Telling
 
 
 class MemorySessions:
@@ -45,6 +52,11 @@ class MemorySessions:
             copy = self._conversations.get(id, Conversation()).copied()
             yield copy
             self._conversations[id] = copy
+
+    def look(self, id: str) -> Conversation | None:
+        with self._lock:
+            known = self._conversations.get(id)
+            return known and known.copied()
 
     def end(self, id: str) -> None:
         with self._lock:
@@ -66,13 +78,28 @@ class Session:
         *,
         sessions: Sessions | None = None,
         id: str = "",
+        emit: Emit | None = None,
+        selector: Selector | None = None,
+        selector_ms: int = 5_000,
     ) -> None:
+        """`emit` takes telemetry's events. `selector_ms` is how long a selector may take."""
         self.id = id
         self._store = store
         self._settings = settings
         self._signer = signer
         self._reranker = reranker
         self._sessions = sessions or MemorySessions()
+        self._tell: Telling | None = None
+        self.selecting: Selecting | None = None
+        """The selector's questions; None without a selector."""
+        if emit is not None:
+            from recall.engine.telling import Telling
+
+            self._tell = Telling(emit, id)
+        if selector is not None:
+            from recall.engine.selecting import Selecting
+
+            self.selecting = Selecting(selector, store, selector_ms, id, emit)
 
     # --- turns
 
@@ -83,10 +110,38 @@ class Session:
         memories are relevant to `query`. It counts as sent once it is confirmed; until then
         the same is offered again. Turns may overlap: each delivery is confirmed on its own.
         """
+        start = time.perf_counter()
         snapshot = self._store.refresh(index=True)
+        selected = self.selecting.finished() if self.selecting else None
+        late = selected.refs if selected else ()
         with self._sessions.hold(self.id) as talk:
             talk.next_turn()
-            return prepare(self._store, snapshot, self._settings, talk, query, recent_tools)
+            delivery = prepare(
+                self._store, snapshot, self._settings, talk, query, recent_tools, late
+            )
+        if self.selecting:
+            self.selecting.ask(query, snapshot, delivery.refs)
+        if self._tell:
+            self._tell.prepared(delivery, start, focus=bool(query.strip()))
+        return delivery
+
+    def pending_focus(self) -> Delivery | None:
+        """Return what a selector chose meanwhile for this turn's question; None if nothing new.
+
+        For a place within the turn at which the host can send something, as beside a tool's
+        result. A delivery like that of `begin_turn`: it counts once it is confirmed, and is
+        offered again until then, or until the next question.
+        """
+        selected = self.selecting.finished() if self.selecting else None
+        if selected is None or not selected.refs:
+            return None
+        start = time.perf_counter()
+        snapshot = self._store.refresh(lazy=True)
+        with self._sessions.hold(self.id) as talk:
+            delivery = prepare_late(selected.refs, snapshot, self._settings, talk, selected.shown)
+        if self._tell and delivery:
+            self._tell.prepared(delivery, start, focus=False)
+        return delivery
 
     def confirm(self, delivery: Delivery | str) -> bool:
         """Note that the host really sent a delivery (or the id of one).
@@ -94,13 +149,21 @@ class Session:
         Returns False where it no longer counts: unknown, rolled back, or prepared before a
         compaction. What it held is then offered again.
         """
-        with self._sessions.hold(self.id) as talk:
-            return talk.confirm(_id(delivery))
+        now = time.time()
+        return self._settle("confirmed", _id(delivery), lambda talk, id: talk.confirm(id, now))
 
     def rollback(self, delivery: Delivery | str) -> bool:
         """Note that a delivery was not sent. Returns False where it is not known."""
+        return self._settle("rolled_back", _id(delivery), Conversation.rollback)
+
+    def _settle(self, step: str, id: str, settle: Callable[[Conversation, str], bool]) -> bool:
+        start = time.perf_counter()
         with self._sessions.hold(self.id) as talk:
-            return talk.rollback(_id(delivery))
+            waiting: Prepared | None = talk.pending.get(id)
+            counted = settle(talk, id)
+        if self._tell:
+            self._tell.settled(step, waiting.cost if waiting else None, start, counted=counted)
+        return counted
 
     def next_turn(self) -> None:
         """Begin a turn that injects nothing: reading budgets and duplicate marks start anew."""
@@ -142,9 +205,22 @@ class Session:
             talk.keep_only([window[:5] for window in found.windows], {*found.deliveries, *empty})
             return found
 
+    def report(self) -> dict[str, Any]:
+        """Return what the conversation holds, received and cost, as JSON-ready values."""
+        from recall.core.report import report  # a hook's process has no use for it
+
+        return {"session": self.id, **report(self._sessions.look(self.id) or Conversation())}
+
     def end(self) -> None:
         """Forget the conversation."""
+        if self.selecting:
+            self.selecting.drop()
         self._sessions.end(self.id)
+
+    def close(self, wait_ms: int = 0) -> None:
+        """Want nothing more of the selector; see `Selecting.close`. The conversation is kept."""
+        if self.selecting:
+            self.selecting.close(wait_ms)
 
     # --- the tool
 
@@ -154,9 +230,17 @@ class Session:
         Returns the result as JSON-ready values, at most about 25,000 characters of JSON. Raises
         RequestError for parameters that can't be served, InvalidCursor and StaleCursor.
         """
+        if not self._tell:
+            return self._called(parameters)
+        with self._tell.searched(parameters, self._settings.limits) as tell:
+            return tell(self._called(parameters))
+
+    def _called(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         request = parse_request(parameters, self._settings.limits)
         with self._sessions.hold(self.id) as talk:
-            return self._answer(request, parameters, talk)
+            answer = self._answer(request, parameters, talk)
+            talk.spared(spared(answer, self._settings.limits))
+            return answer
 
     def _answer(
         self, request: Request, parameters: Mapping[str, Any], talk: Conversation

@@ -110,9 +110,17 @@ def _plan_lines(plan: initfile.InitPlan, changed: bool, dry_run: bool) -> Iterat
 
 
 @click.command()
+@click.option("--session", metavar="ID", help="Show one conversation instead: what it holds.")
 @common_options
-def status(common: Common) -> int:
-    """Show settings with their sources, roots, freshness and readiness."""
+def status(common: Common, session: str | None) -> int:
+    """Show settings with their sources, roots, freshness and readiness.
+
+    With --session, what one conversation holds, what was delivered and when, and what that cost.
+    """
+    if session is not None:
+        from recall.faces.conversation import session_status
+
+        return session_status(common, session)
     loaded = common.load()
     with app.from_settings(loaded.settings, os.environ, places.home_folder(os.environ)) as recall:
         snapshot = recall.snapshot()

@@ -713,3 +713,34 @@ def test_loading_imports_nothing_heavy() -> None:
     if sys.platform.startswith("linux"):
         heavy.add("platformdirs")
     assert heavy.isdisjoint(run.stdout.split())
+
+
+# -- telemetry ------------------------------------------------------------------------------------
+
+
+def test_telemetry_is_chosen_by_its_user(world: World) -> None:
+    """In their own file or the environment; the file of lines comes out absolute."""
+    world.user('[telemetry]\nsink = "jsonl"\nfile = "~/logs/recall.jsonl"\n')
+    found = world.load().settings.telemetry
+    assert (found.sink, found.file) == ("jsonl", str(world.home / "logs" / "recall.jsonl"))
+    env = {"RECALL_TELEMETRY": "otel", "RECALL_TELEMETRY_FILE": "here.jsonl"}
+    found = world.load(env=env).settings.telemetry
+    assert (found.sink, found.file) == ("otel", str(world.project / "here.jsonl"))
+
+
+@pytest.mark.parametrize("line", ['sink = "jsonl"', 'file = "/tmp/x"', ""])
+def test_a_project_chooses_no_telemetry(world: World, line: str) -> None:
+    """It came with a repository: where records of sessions go is not its to say."""
+    world.own(f"[telemetry]\n{line}\n")
+    assert "telemetry" in world.refuse().message
+
+
+def test_telemetry_files_are_refused_by_name(world: World) -> None:
+    """A relative one in a file, one among memories, an unknown sink."""
+    world.user('[telemetry]\nfile = "recall.jsonl"\n')
+    assert world.refuse().key == "telemetry.file"
+    root = world.folder(".recall/memory")
+    world.user(f'[telemetry]\nfile = "{root}/events.jsonl"\n')
+    assert "lies in the memory root" in world.refuse().message
+    world.user('[telemetry]\nsink = "syslog"\n')
+    assert "none, jsonl, otel" in world.refuse().message

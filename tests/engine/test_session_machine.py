@@ -45,6 +45,7 @@ class Conversations(RuleBasedStateMachine):
         self.messages: list[Message] = []
         self.pending: list[tuple[Delivery, str, int]] = []
         self.disturbed = 0
+        self.overtaken = 0  # so many of the pending ones are older than one that was confirmed
         self.count = 0
         for name in NAMES:
             self._write(name, WORDS[len(name) % 4], 900)
@@ -102,7 +103,8 @@ class Conversations(RuleBasedStateMachine):
         i = which % len(self.pending)
         delivery, revision, disturbed = self.pending.pop(i)
         counted = self.session.confirm(delivery)
-        latest = i == len(self.pending)
+        latest = i == len(self.pending) and i >= self.overtaken
+        self.overtaken = max(self.overtaken - (i < self.overtaken), i)
         told = delivery.router.revision if delivery.router else ""
         if delivery.text:
             self.messages.append(Message(delivery.text, told))
@@ -114,6 +116,7 @@ class Conversations(RuleBasedStateMachine):
         """The usual case: prepared, sent, confirmed."""
         self.begin(query)
         delivery, revision, _ = self.pending.pop()
+        self.overtaken = len(self.pending)
         assert self.session.confirm(delivery)
         told = delivery.router.revision if delivery.router else ""
         if delivery.text:
@@ -124,6 +127,7 @@ class Conversations(RuleBasedStateMachine):
     @rule()
     def rollback(self) -> None:
         self.session.rollback(self.pending.pop()[0])
+        self.overtaken = min(self.overtaken, len(self.pending))
 
     # --- the tool
 

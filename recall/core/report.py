@@ -1,0 +1,57 @@
+"""One conversation as JSON-ready values: what it holds, what it was sent, what that cost."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from recall.core.conversation import Conversation, Prepared
+
+
+def report(talk: Conversation) -> dict[str, Any]:
+    """Return the state of a conversation.
+
+    `resident`, `delivered` and `pending` are what counts since the last compaction; `spent` and
+    `saved` are of the whole conversation. Times are UTC, None where they were not noted.
+    """
+    return {
+        "turns": talk.number,
+        "compactions": talk.epoch,
+        "revision": talk.revision or None,
+        "resident": _resident(talk),
+        "described": len(talk.described),
+        "delivered": [_delivery(one) for one in talk.delivered.values()],
+        "pending": [_delivery(one) for one in talk.pending.values()],
+        **talk.spent.to_dict(),
+    }
+
+
+def _resident(talk: Conversation) -> list[dict[str, Any]]:
+    return [
+        {
+            "ref": ref,
+            "version": version,
+            "ranges": [{"start": start, "end": end} for start, end in held.ranges.pairs],
+            "total": held.total,
+            "characters": held.ranges.covered,
+        }
+        for ref, versions in sorted(talk.residency.held.items())
+        for version, held in versions.items()
+    ]
+
+
+def _delivery(one: Prepared) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "at": _time(one.at),
+        "router": bool(one.revision),
+        "focus": list(one.shown),
+        "characters": len(one.text),
+        "tokens": one.cost.text.tokens,
+    }
+
+
+def _time(at: float) -> str | None:
+    if not at:
+        return None
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

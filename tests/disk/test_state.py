@@ -1,0 +1,155 @@
+"""recall.disk.state: conversations kept, looked at without a trace, and of an older version."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from recall.core.conversation import Prepared
+from recall.core.report import report
+from recall.core.spending import Cost, Size
+from recall.disk.state import FILE, StoredSessions
+from recall.errors import StoreError
+
+VERSION_1 = """
+CREATE TABLE session (
+    id TEXT PRIMARY KEY, touched REAL NOT NULL, number INTEGER NOT NULL, epoch INTEGER NOT NULL,
+    revision TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE run (
+    session TEXT, ref TEXT, version TEXT, start INTEGER, stop INTEGER, total INTEGER,
+    PRIMARY KEY (session, ref, version, start, stop)
+) WITHOUT ROWID;
+CREATE TABLE window (
+    session TEXT, ref TEXT, version TEXT, start INTEGER, stop INTEGER, digest TEXT,
+    PRIMARY KEY (session, ref, version, start, stop)
+) WITHOUT ROWID;
+CREATE TABLE described (
+    session TEXT, ref TEXT, digest TEXT, PRIMARY KEY (session, ref)
+) WITHOUT ROWID;
+CREATE TABLE delivery (
+    session TEXT, id TEXT, confirmed INTEGER, place INTEGER, epoch INTEGER, revision TEXT,
+    described TEXT, text TEXT, PRIMARY KEY (session, id)
+) WITHOUT ROWID;
+CREATE TABLE turn_read (
+    session TEXT, ref TEXT, characters INTEGER, PRIMARY KEY (session, ref)
+) WITHOUT ROWID;
+CREATE TABLE turn_request (
+    session TEXT, mark TEXT, PRIMARY KEY (session, mark)
+) WITHOUT ROWID;
+INSERT INTO session VALUES ('s1', 1e9, 3, 1, 'rev');
+INSERT INTO run VALUES ('s1', 'project:a.md', 'v1', 0, 10, 20);
+INSERT INTO window VALUES ('s1', 'project:a.md', 'v1', 0, 10, 'd');
+INSERT INTO described VALUES ('s1', 'project:a.md', 'aa');
+INSERT INTO delivery VALUES ('s1', 'd1', 1, 0, 1, 'rev', '[["project:a.md", "aa"]]', 'text');
+INSERT INTO delivery VALUES ('s1', 'd2', 0, 1, 1, '', '[]', '');
+PRAGMA user_version = 1;
+"""
+
+
+VERSION_2 = (
+    VERSION_1
+    + """
+ALTER TABLE session ADD COLUMN compacting INTEGER NOT NULL DEFAULT -1;
+ALTER TABLE session ADD COLUMN compacted_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE delivery ADD COLUMN anchored INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE delivery ADD COLUMN position INTEGER NOT NULL DEFAULT -1;
+ALTER TABLE delivery ADD COLUMN seen INTEGER NOT NULL DEFAULT 1;
+PRAGMA user_version = 2;
+"""
+)
+
+
+@pytest.fixture(params=[VERSION_1, VERSION_2], ids=["version 1", "version 2"])
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> StoredSessions:
+    """A state that an older version of the database's form has left."""
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.executescript(request.param)
+    db.close()
+    return StoredSessions(tmp_path)
+
+
+def test_an_older_database_is_brought_up_in_place(old: StoredSessions) -> None:
+    """Everything that it knows stays; what it did not note is empty."""
+    talk = old.look("s1")
+    assert talk is not None
+    assert (talk.number, talk.epoch, talk.revision) == (3, 1, "rev")
+    assert talk.residency.covered("project:a.md", "v1").pairs == ((0, 10),)
+    assert talk.described == {"project:a.md": "aa"}
+    assert list(talk.pending) == ["d2"]
+    assert talk.delivered["d1"] == Prepared("d1", 1, "rev", (("project:a.md", "aa"),), "text")
+    told = report(talk)
+    assert told["delivered"][0]["at"] is None
+    assert told["spent"]["total"] == {"characters": 0, "tokens": 0}
+
+
+def test_a_database_that_was_brought_up_is_used_on(old: StoredSessions, tmp_path: Path) -> None:
+    """What is noted from then on is kept, and it has the form of a fresh one."""
+    cost = Cost(Size(), Size(40, 10), Size(60, 15), 7)
+    with old.hold("s1") as talk:
+        one = Prepared("d3", 1, "", (), "x" * 60)
+        talk.prepare(one._replace(shown=("project:a.md",), cost=cost, at=5.0))
+        talk.confirm("d3", 1e9)
+    told = report(StoredSessions(tmp_path).look("s1"))  # type: ignore[arg-type]
+    assert told["delivered"][-1] == {
+        "id": "d3",
+        "at": "2001-09-09T01:46:40Z",
+        "router": False,
+        "focus": ["project:a.md"],
+        "characters": 60,
+        "tokens": 15,
+    }
+    assert told["spent"]["total"] == {"characters": 60, "tokens": 15}
+    with StoredSessions(tmp_path / "fresh").hold("s1"):
+        pass
+    assert form(tmp_path) == form(tmp_path / "fresh")
+
+
+def form(folder: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Return each table's columns: their places, names and types."""
+    db = sqlite3.connect(folder / FILE)
+    try:
+        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master ORDER BY name")]
+        found = {
+            name: [row[:3] for row in db.execute(f"PRAGMA table_info({name})")] for name in tables
+        }
+        return found | {"version": db.execute("PRAGMA user_version").fetchall()}
+    finally:
+        db.close()
+
+
+def test_a_later_version_is_refused(old: StoredSessions, tmp_path: Path) -> None:
+    """Nobody knows what it means; the error says what to do."""
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(StoreError, match="another version"):
+        old.look("s1")
+
+
+def test_looking_leaves_no_trace(tmp_path: Path) -> None:
+    """An unknown session stays unknown, a known one is not touched, no file is made."""
+    sessions = StoredSessions(tmp_path / "state")
+    assert sessions.look("s1") is None
+    assert not (tmp_path / "state").exists()
+    with sessions.hold("s1") as talk:
+        talk.next_turn()
+    known = sessions.known()
+    assert sessions.look("s2") is None
+    assert json.dumps(report(sessions.look("s1")))  # type: ignore[arg-type]
+    assert sessions.known() == known
+
+
+def test_looking_does_not_wait_for_a_call(tmp_path: Path) -> None:
+    """A conversation that is lent shows as it was before."""
+    sessions = StoredSessions(tmp_path)
+    with sessions.hold("s1") as talk:
+        talk.next_turn()
+    with sessions.hold("s1") as talk:
+        talk.next_turn()
+        seen = StoredSessions(tmp_path).look("s1")
+        assert seen is not None
+        assert seen.number == 1
