@@ -9,6 +9,7 @@
     │   └── StaleCursor             the memory changed since; .issued and .current versions
     ├── SettingsError               .file .key; a configuration that can't be used
     ├── RootError                   .path; a memory root that can't be used at all
+    ├── ConflictError               .path; a file changed between reading and writing
     └── StoreError                  the cache can't be opened, built or locked
 
 Bad memory files raise nothing: what is wrong with them is a value, `recall.model.Fault`.
@@ -139,6 +140,22 @@ class RootError(RecallError):
 
     def __init__(self, message: str, *, path: str, fix: str | None = None) -> None:
         super().__init__(message, fix=fix)
+        self.path = path
+
+    def details(self) -> dict[str, Any]:
+        return super().details() | {"path": self.path}
+
+
+class ConflictError(RecallError):
+    """A file is no longer what it was when the change was made up; nothing was written to it."""
+
+    code = "CONFLICT"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} was changed by somebody else meanwhile; it was left as it is.",
+            fix="Run the command again.",
+        )
         self.path = path
 
     def details(self) -> dict[str, Any]:

@@ -210,7 +210,7 @@ def _report(error: RecallError, as_json: bool) -> None:
 
 
 def _register() -> None:
-    from recall.faces import reading, serving, setup
+    from recall.faces import hosts, reading, serving, setup
 
-    for command in (*setup.COMMANDS, *reading.COMMANDS, *serving.COMMANDS):
+    for command in (*setup.COMMANDS, *reading.COMMANDS, *serving.COMMANDS, *hosts.COMMANDS):
         cli.add_command(command)

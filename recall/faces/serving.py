@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from types import ModuleType
 from typing import Any
@@ -76,17 +77,27 @@ def what_a_host_is_told(settings: Settings, router: Router) -> dict[str, Any]:
     }
 
 
+def require_extra() -> None:
+    """Raise RecallError unless what the server needs is installed; imports none of it."""
+    if not all(importlib.util.find_spec(name) for name in _EXTRA):
+        raise _lacking()
+
+
 def _server() -> ModuleType:
     try:
         from recall.faces import mcp_server
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in _EXTRA:
             raise
-        raise RecallError(
-            "The MCP server needs the package mcp, version 2, which is not installed here.",
-            fix="Install it: pip install 'recall-memory[mcp]'",
-        ) from error
+        raise _lacking() from error
     return mcp_server
+
+
+def _lacking() -> RecallError:
+    return RecallError(
+        "The MCP server needs the package mcp, version 2, which is not installed here.",
+        fix="Install it: pip install 'recall-memory[mcp]'",
+    )
 
 
 COMMANDS = (mcp, hook)

@@ -16,7 +16,7 @@ from recall.disk import adopt, initfile, places
 from recall.disk.catalog import FileFaults
 from recall.disk.config import Loaded
 from recall.errors import SettingsError
-from recall.faces import show
+from recall.faces import hosts, show
 from recall.faces.cli import EXIT_OK, Common, common_options, emit, exit_code, say, warn
 from recall.model import Skipped
 
@@ -122,7 +122,8 @@ def status(common: Common, session: str | None) -> int:
 
         return session_status(common, session)
     loaded = common.load()
-    with app.from_settings(loaded.settings, os.environ, places.home_folder(os.environ)) as recall:
+    home = places.home_folder(os.environ)
+    with app.from_settings(loaded.settings, os.environ, home) as recall:
         snapshot = recall.snapshot()
         source = snapshot.status.to_dict()
         structured = sum(memory.structured for memory in snapshot.memories.values())
@@ -142,6 +143,7 @@ def status(common: Common, session: str | None) -> int:
             "sourceStatus": source,
             "cache": recall.store.folder,
             "state": str(recall.state_dir),
+            "hosts": hosts.standing(recall.state_dir, Path.cwd(), home),
         }
     if common.json:
         emit(document)
@@ -186,6 +188,7 @@ def _status_lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"root     {root['scope']:<8} {root['path']}  ({root['origin']})"
     yield f"cache    {document['cache']}  (can be deleted at any time)"
     yield f"state    {document['state']}"
+    yield from hosts.standing_lines(document["hosts"])
     yield ""
     for name, setting in document["settings"].items():
         if setting["source"] != "default":
