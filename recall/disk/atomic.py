@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import os
 import secrets
 import stat
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from recall.errors import ConflictError
@@ -32,10 +34,11 @@ ANYTHING: Final = "*"
 _TEMPORARY = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NAME_BYTES = 200  # file systems take 255; the rest is for the temporary name's own part
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 _NO_SWAP = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM)
 _SWAP = 2  # RENAME_EXCHANGE
 _AT_CWD = -100  # AT_FDCWD
+_LOCK_WAIT_S = 2.0
+_POLL_S = 0.004
 
 
 def digest(data: bytes) -> str:
@@ -71,35 +74,53 @@ def replace(path: str | os.PathLike[str], data: bytes, *, expected: str, mode: i
     OSError is raised with the new file in place.
     """
     path = os.fspath(path)
-    before = _stat(path)
-    _compare(path, expected, before)
-    temporary, ours = _temporary(path, data, before, mode)
-    try:
-        if before is None and expected != ANYTHING:
-            _name_new(temporary, path)
-        elif before is None or expected == ANYTHING or not _swap(temporary, path, expected):
-            os.replace(temporary, path)
-    finally:
-        # Where a swap could not be taken back, the name holds what somebody else wrote.
-        with contextlib.suppress(OSError):
-            if os.lstat(temporary).st_ino == ours:
-                os.unlink(temporary)
-    sync_folder(os.path.dirname(path))
+    with _locked_folder(path) as folder:
+        before = _stat(path)
+        _compare(path, expected, before)
+        temporary, ours = _temporary(path, data, before, mode)
+        try:
+            if before is None and expected != ANYTHING:
+                _name_new(temporary, path)
+            elif before is None or expected == ANYTHING or not _swap(temporary, path, expected):
+                os.replace(temporary, path)
+        finally:
+            # Where a swap could not be taken back, the name holds what somebody else wrote.
+            with contextlib.suppress(OSError):
+                if os.lstat(temporary).st_ino == ours:
+                    os.unlink(temporary)
+        os.fsync(folder)
 
 
 def remove(path: str | os.PathLike[str], *, expected: str) -> None:
     """Delete the file, if it still holds what was expected; raises as `replace` does."""
     path = os.fspath(path)
-    _compare(path, expected, _stat(path))
-    os.unlink(path)
-    sync_folder(os.path.dirname(path))
+    with _locked_folder(path) as folder:
+        _compare(path, expected, _stat(path))
+        os.unlink(path)
+        os.fsync(folder)
 
 
-def sync_folder(folder: str) -> None:
-    """Bring what happened to a folder's names to the disk; raises OSError."""
-    fd = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+@contextlib.contextmanager
+def _locked_folder(path: str) -> Iterator[int]:
+    """Lend a descriptor of the file's folder, locked among those who write through here.
+
+    The lock is only a courtesy among ourselves, so that two don't put back what the other one
+    swapped out: where it stays taken, or can't be had, the work goes on without it.
+    """
+    fd = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        deadline = time.monotonic() + _LOCK_WAIT_S
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() < deadline:
+                    time.sleep(_POLL_S)
+                    continue
+            except OSError:
+                pass
+            break
+        yield fd
     finally:
         os.close(fd)
 
@@ -111,11 +132,14 @@ def _stat(path: str) -> os.stat_result | None:
         return None
 
 
-def _compare(path: str, expected: str, found: os.stat_result | None) -> None:
+def _compare(
+    path: str, expected: str, found: os.stat_result | None, name: str | None = None
+) -> None:
+    """Raise unless what was expected stands at `path`; the error names `name`."""
     if found is not None and not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", path)
     if expected != ANYTHING and _digest_at(path) != expected:
-        raise ConflictError(path)
+        raise ConflictError(name or path)
 
 
 def _digest_at(path: str) -> str:
@@ -159,14 +183,15 @@ def _dress(fd: int, path: str, before: os.stat_result) -> None:
 
 
 def _name_new(temporary: str, path: str) -> None:
-    """Give the file its name unless that is taken meanwhile."""
+    """Give the file its name unless that is taken meanwhile.
+
+    Where names can't be linked, a file that appears between the look and the rename is lost.
+    """
     try:
-        os.link(temporary, path, follow_symlinks=False)
+        os.link(temporary, path)
     except FileExistsError:
         raise ConflictError(path) from None
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
+    except OSError:  # no hard links here
         if _stat(path) is not None:
             raise ConflictError(path) from None
         os.replace(temporary, path)
@@ -183,12 +208,10 @@ def _swap(temporary: str, path: str, expected: str) -> bool:
         _compare(path, expected, _stat(path))
         return False
     try:
-        as_expected = _digest_at(temporary) == expected
-    except OSError:
-        as_expected = False
-    if not as_expected:
+        _compare(temporary, expected, _stat(temporary), path)
+    except BaseException:
         os.replace(temporary, path)
-        raise ConflictError(path)
+        raise
     _drop_or_undo(temporary, lambda: os.replace(temporary, path))
     return True
 

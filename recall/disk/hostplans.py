@@ -192,15 +192,23 @@ def _record(
     """Return what uninstalling needs.
 
     Installed already, and nobody else changed the file: what was before that stays what was
-    before. Somebody did: before is what is there now, without our entries.
+    before. Somebody did, or what was kept is lost: before is what is there now, without our
+    entries.
     """
     folders = [str(one) for one in _missing(target.parent)]
     now = None if before is None else atomic.digest(before)
     if known is not None and known.after == now:
         before, folders = known.before, list(known.folders)
-    elif before is not None:
+    elif before is not None and (known is not None or _installed(where, file, path, before)):
         before = _without(where, file, path, before, known)
     return Record(str(target), before, atomic.digest(after), tuple(folders))
+
+
+def _installed(where: Where, file: HostFile, path: Path, data: bytes) -> bool:
+    """Tell whether our hooks or server are in it; the permission alone may be a person's own."""
+    with faults(path):
+        found = hostedits.look(text_of(path, data), file, where.host)
+    return bool(found.hooks) or found.server is not None
 
 
 def _without(where: Where, file: HostFile, path: Path, data: bytes, record: Record | None) -> bytes:

@@ -6,23 +6,21 @@ second plan over the result changes nothing.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recall.disk import places
+from recall.disk import atomic, places
 from recall.disk.adopt import Adopted
 from recall.disk.commented import commented_project, commented_user
 from recall.disk.configfile import decoded, parse, read_bytes, read_project_file, user_values
-from recall.errors import SettingsError
+from recall.errors import ConflictError, SettingsError
 from recall.model import SCOPES
 from recall.settings import BY_NAME
 
-# tomlkit, difflib and tempfile are imported where they are used: every command imports this
+# tomlkit and difflib are imported where they are used: every command imports this
 # module, and one needs them (22 ms, measured).
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -124,15 +122,14 @@ def apply(plan: InitPlan) -> bool:
         target.parent.mkdir(
             mode=0o700 if plan.mode == _PRIVATE else 0o777, parents=True, exist_ok=True
         )
-        if _bytes(plan.path) != plan.before:
-            raise _moved_on(plan.path)
         data = plan.text.encode()
         if (plan.before or b"").startswith(b"\xef\xbb\xbf"):
             data = b"\xef\xbb\xbf" + data
-        mode = plan.mode
-        if plan.before is not None:
-            mode = stat.S_IMODE(target.stat().st_mode)
-        _write(target, data, mode, new=plan.before is None)
+        expected = atomic.NOTHING if plan.before is None else atomic.digest(plan.before)
+        try:
+            atomic.replace(target, data, expected=expected, mode=plan.mode)
+        except ConflictError:
+            raise _moved_on(plan.path) from None
     for folder in plan.folders:
         folder.mkdir(parents=True, exist_ok=True)
     return plan.changed
@@ -289,44 +286,3 @@ def _bytes(path: Path) -> bytes | None:
     if places.is_missing(places.resolved(path)):
         return None
     return read_bytes(path)
-
-
-def _write(path: Path, data: bytes, mode: int, *, new: bool) -> None:
-    """Put a whole file in place: all of it or nothing, and on disk when this returns.
-
-    A `new` file never takes the place of one that appeared meanwhile. Where the file system has
-    no hard links this rests on a check just before, and a file that another program puts there in
-    that instant is replaced.
-    """
-    import tempfile
-
-    fd, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(fd, "wb") as file:
-            os.fchmod(fd, mode)
-            file.write(data)
-            file.flush()
-            os.fsync(fd)
-        if not (new and _link(name, path)):
-            os.replace(name, path)
-            name = ""
-    finally:
-        if name:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _link(name: str, path: Path) -> bool:
-    """Give the file its name unless that is taken; return False where links can't be made."""
-    try:
-        os.link(name, path)
-    except FileExistsError:
-        raise _moved_on(path) from None
-    except OSError:
-        return False
-    return True

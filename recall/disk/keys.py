@@ -9,7 +9,9 @@ import secrets
 import stat
 from pathlib import Path
 
+from recall.disk import atomic
 from recall.disk.lock import file_lock
+from recall.errors import ConflictError
 
 log = logging.getLogger("recall.state")
 
@@ -44,7 +46,7 @@ def rotate_keys(state_dir: Path) -> list[bytes]:
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with file_lock(str(path) + ".lock", _LOCK_WAIT_MS):
         keys = [*_read(path), secrets.token_bytes(_BYTES)][-KEPT:]
-        os.replace(_temporary(path, keys), path)
+        _write(path, keys, atomic.ANYTHING)
     return keys
 
 
@@ -67,25 +69,15 @@ def _create(path: Path) -> list[bytes]:
     """Make the first key; of two processes that try, one wins and both use its key."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     keys = [secrets.token_bytes(_BYTES)]
-    temporary = _temporary(path, keys)
     try:
-        os.link(temporary, path)
-    except OSError:
-        # Another process was faster; or what stands there holds no key, it was damaged; or the
-        # file system has no hard links.
+        _write(path, keys, atomic.NOTHING)
+    except ConflictError:
+        # Another process was faster; or what stands there holds no key, it was damaged.
         if not _read(path):
-            os.replace(temporary, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+            _write(path, keys, atomic.ANYTHING)
     return _read(path) or keys
 
 
-def _temporary(path: Path, keys: list[bytes]) -> Path:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with open(fd, "w", encoding="ascii") as file:
-        file.writelines(key.hex() + "\n" for key in keys)
-        file.flush()
-        os.fsync(fd)
-    return temporary
+def _write(path: Path, keys: list[bytes], expected: str) -> None:
+    data = "".join(key.hex() + "\n" for key in keys).encode("ascii")
+    atomic.replace(os.path.realpath(path), data, expected=expected)
