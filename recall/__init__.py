@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recall.engine.ports import Leaf as Leaf
     from recall.engine.ports import Selector as Selector
     from recall.engine.session import Session as Session
+    from recall.errors import ConflictError as ConflictError
     from recall.errors import CursorError as CursorError
     from recall.errors import InvalidCursor as InvalidCursor
     from recall.errors import RecallError as RecallError
@@ -42,7 +43,7 @@ _HOME = {
     "recall.engine.ports": ("Leaf", "Selector"),
     "recall.engine.session": ("Session",),
     "recall.errors": (
-        *("CursorError", "InvalidCursor", "RecallError", "RequestError"),
+        *("ConflictError", "CursorError", "InvalidCursor", "RecallError", "RequestError"),
         *("RootError", "SettingsError", "StaleCursor", "StoreError"),
     ),
     "recall.model": ("Fault", "Memory", "Root", "SourceStatus"),

@@ -178,6 +178,7 @@ def test_every_error_code_is_on_the_tools_page() -> None:
         errors.StaleCursor("r", issued="v1", current="v2"),
         errors.SettingsError("m", file="f", key="k"),
         errors.RootError("m", path="p"),
+        errors.ConflictError("p"),
         errors.StoreError("m"),
     ]
     assert set(rows) == {error.code for error in samples}

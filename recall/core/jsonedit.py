@@ -7,7 +7,6 @@ the one change, and every comment.
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -211,7 +210,7 @@ def _ends_in_line_comment(text: str, node: Node, at: int) -> bool:
 
 
 def _proved(text: str, cuts: list[_Cut], root: Node, path: Sequence[Step], value: Any) -> str:
-    data = copy.deepcopy(root.data())
+    data = root.data()
     below = data
     for key in path[:-1]:
         below = below[key] if isinstance(key, int) else below.setdefault(key, {})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -74,10 +75,11 @@ class Node:
         return places[-1] if places else None
 
 
+@lru_cache(maxsize=4)  # edits of one text after another ask for the same few
 def parse(text: str) -> Node | None:
     """Return the document's value; None where there is nothing but space and comments.
 
-    Raises JsonFault.
+    Raises JsonFault. Nothing of what is returned may be changed.
     """
     at = _skip(text, 1 if text.startswith("\ufeff") else 0)
     if at == len(text):

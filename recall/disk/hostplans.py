@@ -232,10 +232,8 @@ def _change(
 
 def _notes(where: Where) -> Iterator[str]:
     if where.level == "user" and not where.own.is_dir():
-        yield (
-            f"{where.own} was not there: {hostentries.NAMES[where.host]} does not seem to have run for "
-            "you yet."
-        )
+        name = hostentries.NAMES[where.host]
+        yield f"{where.own} was not there: {name} does not seem to have run for you yet."
     other: Level = "project" if where.level == "user" else "user"
     with contextlib.suppress(SettingsError, OSError):
         if look(where._replace(level=other)).hooks and _apart(where):

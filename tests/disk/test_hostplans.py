@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from json_texts import OBJECTS, written
 
 from recall.core import jsonedit
-from recall.core.hosts import EVENTS, HOSTS, LEVELS, PERMISSION, Level, Program
+from recall.core.hostentries import LEVELS, PERMISSION, Level, Program
+from recall.core.hosts import EVENTS, HOSTS
 from recall.core.jsontext import parse
 from recall.disk import atomic, hostplans
 from recall.disk.hostfiles import Where, look

@@ -33,10 +33,14 @@ ARGUMENTS = {
     "explore": [],
     "call": ['{"mode": "explore"}'],
     "mcp": ["--json"],
+    "install": ["claude-code", "--dry-run"],
+    "uninstall": ["claude-code", "--dry-run"],
 }
 """What makes each command do its work."""
 ANSWERING = [name for name in COMMANDS if name != "hook"]
 """A hook never fails, whatever it is given: tests/faces/test_hook.py."""
+SETTING_UP = ("init", "install", "uninstall")
+"""They write settings, and read no memory."""
 
 Runner = Callable[..., tuple[int, str, str]]
 
@@ -94,7 +98,7 @@ def test_json_is_one_document_with_the_fields_of_the_page(name: str, recall: Run
     assert document.keys() <= known
     for entries in document.values():
         first = entries[0] if isinstance(entries, list) and entries else None
-        if name in ("init", "status", "doctor") and isinstance(first, dict):
+        if name in ("status", "doctor", *SETTING_UP) and isinstance(first, dict):
             inner = set(re.findall(r"\w+", section(name)))
             assert first.keys() <= inner
 
@@ -111,7 +115,7 @@ def test_exit_codes_are_those_of_the_page(name: str, recall: Runner, tmp_path: P
     assert json.loads(nowhere[1])["error"]["code"] == "ROOT_ERROR"
 
 
-@pytest.mark.parametrize("name", [name for name in ANSWERING if name != "init"])
+@pytest.mark.parametrize("name", [name for name in ANSWERING if name not in SETTING_UP])
 def test_a_corpus_that_cannot_be_read_is_a_failure(
     name: str, recall: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
