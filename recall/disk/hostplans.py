@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,9 +133,10 @@ def _write(change: Change, records: Records) -> Callable[[], None]:
     expected = atomic.NOTHING if change.before is None else atomic.digest(change.before)
     target, before = change.target, change.before
     if change.after is None:
-        atomic.remove(target, expected=expected)
         assert before is not None
-        return lambda: atomic.replace(target, before, expected=atomic.NOTHING, mode=change.mode)
+        mode = stat.S_IMODE(target.lstat().st_mode)
+        atomic.remove(target, expected=expected)
+        return lambda: atomic.replace(target, before, expected=atomic.NOTHING, mode=mode)
     made = _make_folders(target.parent)
     earlier = records.find(target)
     if change.record is not None:

@@ -1,26 +1,27 @@
-"""The commands that register recall with coding agents: install, uninstall; and how that stands."""
+"""The commands that register recall with coding agents: install, uninstall."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall.core.hostedits import Found
-from recall.core.hostentries import LEVELS, NAMES, PERMISSION, Level, Program
+from recall.core.hostentries import NAMES, PERMISSION, Level, Program
 from recall.core.hosts import EVENTS, HOSTS
-from recall.disk import hostfiles, hostplans, places
-from recall.disk.hostlog import Fired, HostLog
+from recall.disk import places
 from recall.disk.roots import argument_roots
-from recall.errors import RecallError, SettingsError
+from recall.errors import SettingsError
 from recall.faces import serving
 from recall.faces.cli import EXIT_OK, Common, common_options, emit, say, warn
+
+# The planners are imported where they are used: every command imports this module.
+if TYPE_CHECKING:
+    from recall.disk import hostfiles, hostplans
 
 _LEVEL_HELP = "Only for the project that you are in."
 
@@ -40,10 +41,12 @@ def install(common: Common, host: str, user: bool, project: bool, ask: bool, dry
     moved, or with other options, it brings the entries up to date. The common options are written
     into the commands that the host runs.
     """
+    from recall.disk import hostplans
+
     state_dir = _state_dir(common)
     where = _where(host, user=user, project=project)
     serving.require_extra()
-    program = Program(_words(), _options(common), not ask)
+    program = Program(program_words(), _options(common), not ask)
     _refuse_expanded((*program.words, *program.options))
     plan = hostplans.plan_install(where, program, state_dir)
     if plan.changed and not dry_run:
@@ -79,6 +82,8 @@ def uninstall(common: Common, host: str, user: bool, project: bool, dry_run: boo
     as it was, byte for byte; from any other, recall's own entries are taken out alone. Memories
     and recall's own settings stay.
     """
+    from recall.disk import hostplans
+
     state_dir = _state_dir(common)
     where = _where(host, user=user, project=project)
     plan = hostplans.plan_uninstall(where, state_dir)
@@ -97,82 +102,12 @@ def uninstall(common: Common, host: str, user: bool, project: bool, dry_run: boo
 
 
 # ---------------------------------------------------------------------------------------------
-# How it stands: a part of `recall status`
-
-
-def standing(state_dir: Path, cwd: Path, home: Path) -> list[dict[str, Any]]:
-    """Return, for each host and level, what is registered and when each hook last fired."""
-    fired = HostLog(state_dir).fired()
-    project = places.find_project(cwd, home).folder
-    levels = LEVELS if project != places.resolved(home) else LEVELS[:1]
-    return [
-        _entry(hostfiles.Where(host, level, home, cwd, os.environ), fired, str(project))
-        for host in HOSTS
-        for level in levels
-    ]
-
-
-def _entry(where: hostfiles.Where, fired: list[Fired], project: str) -> dict[str, Any]:
-    entry: dict[str, Any] = {"host": where.host, "level": where.level}
-    try:
-        found = hostfiles.look(where)
-    except (RecallError, OSError) as error:
-        return entry | {"hooks": "unknown", "server": "unknown", "error": str(error)}
-    last: dict[str, float] = {}
-    for one in fired:
-        if one.host == where.host and (where.level == "user" or one.project == project):
-            last[one.event] = max(one.at, last.get(one.event, 0.0))
-    return entry | {
-        "hooks": _hooks_state(found),
-        "server": _server_state(found),
-        "permission": found.permission,
-        "fired": {
-            event: datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-            for event, at in sorted(last.items(), key=lambda pair: -pair[1])
-        },
-    }
-
-
-def _hooks_state(found: Found) -> str:
-    if not found.hooks:
-        return "missing"
-    words = _words()
-    current = all(
-        tuple(shlex.split(command)[: len(words)]) == words for command in found.hooks.values()
-    )
-    return "registered" if current and set(found.hooks) == set(EVENTS) else "out of date"
-
-
-def _server_state(found: Found) -> str:
-    if found.server is None:
-        return "missing"
-    words = _words()
-    return "registered" if found.server[: len(words)] == words else "out of date"
-
-
-def standing_lines(entries: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines for people; of what is nowhere registered, how to do it."""
-    shown = [e for e in entries if (e["hooks"], e["server"]) != ("missing", "missing")]
-    if not shown:
-        yield f"host     none: recall install {'|'.join(HOSTS)} registers hooks and server"
-    for entry in shown:
-        state = f"hooks {entry['hooks']}, server {entry['server']}"
-        yield f"host     {entry['host']:<11} {entry['level']:<8} {state}"
-        if "error" in entry:
-            yield f"         ! {entry['error']}"
-        elif "out of date" in (entry["hooks"], entry["server"]):
-            yield f"         recall install {entry['host']} --{entry['level']} brings it up to date"
-        elif not entry["fired"]:
-            yield "         no hook has fired yet"
-        for event, at in entry.get("fired", {}).items():
-            yield f"         {event} last fired {at}"
-
-
-# ---------------------------------------------------------------------------------------------
 # What is asked for
 
 
 def _where(host: str, *, user: bool, project: bool) -> hostfiles.Where:
+    from recall.disk import hostfiles
+
     if user and project:
         raise click.UsageError("Give --user or --project, not both.")
     level: Level = "project" if project else "user"
@@ -191,7 +126,7 @@ def _state_dir(common: Common) -> Path:
     return places.state_dir(settings, os.environ, places.home_folder(os.environ))
 
 
-def _words() -> tuple[str, ...]:
+def program_words() -> tuple[str, ...]:
     """Return the words that start this program, its path absolute; links in it stay.
 
     A link is what survives an update of a tool's own environment (pipx, uv).

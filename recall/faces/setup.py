@@ -16,7 +16,7 @@ from recall.disk import adopt, initfile, places
 from recall.disk.catalog import FileFaults
 from recall.disk.config import Loaded
 from recall.errors import SettingsError
-from recall.faces import hosts, show
+from recall.faces import show
 from recall.faces.cli import EXIT_OK, Common, common_options, emit, exit_code, say, warn
 from recall.model import Skipped
 
@@ -121,6 +121,8 @@ def status(common: Common, session: str | None) -> int:
         from recall.faces.conversation import session_status
 
         return session_status(common, session)
+    from recall.faces import standing  # other commands don't need what it brings
+
     loaded = common.load()
     home = places.home_folder(os.environ)
     with app.from_settings(loaded.settings, os.environ, home) as recall:
@@ -143,7 +145,7 @@ def status(common: Common, session: str | None) -> int:
             "sourceStatus": source,
             "cache": recall.store.folder,
             "state": str(recall.state_dir),
-            "hosts": hosts.standing(recall.state_dir, Path.cwd(), home),
+            "hosts": standing.standing(recall.state_dir, Path.cwd(), home),
         }
     if common.json:
         emit(document)
@@ -166,6 +168,8 @@ def _settings(loaded: Loaded) -> dict[str, dict[str, Any]]:
 
 
 def _status_lines(document: dict[str, Any]) -> Iterator[str]:
+    from recall.faces import standing
+
     yield (
         f"{show.count(document['memories'], 'memory', 'memories')}: "
         f"{document['structured']} structured, {document['legacy']} legacy. "
@@ -188,7 +192,7 @@ def _status_lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"root     {root['scope']:<8} {root['path']}  ({root['origin']})"
     yield f"cache    {document['cache']}  (can be deleted at any time)"
     yield f"state    {document['state']}"
-    yield from hosts.standing_lines(document["hosts"])
+    yield from standing.standing_lines(document["hosts"])
     yield ""
     for name, setting in document["settings"].items():
         if setting["source"] != "default":

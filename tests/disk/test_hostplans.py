@@ -230,6 +230,25 @@ def test_where_one_file_cannot_be_written_none_is(
     assert os.listdir(machine.state / "hosts") == ["lock"]
 
 
+def test_where_one_file_cannot_be_given_back_none_is(machine: Machine) -> None:
+    """Uninstalling is all or none as well: a file that was deleted is there again, mode and all."""
+    write(machine.paths("claude-code")[1], '{"numStartups": 1}\n')
+    machine.install("claude-code")
+    first, second = machine.paths("claude-code")
+    first.chmod(0o640)
+    plan = plan_uninstall(machine.where("claude-code"), machine.state)
+    assert plan.changes[0].after is None
+    second.write_bytes(second.read_bytes() + b"\n")
+    before = machine.files()
+    with pytest.raises(ConflictError):
+        apply(plan, machine.state)
+    assert machine.files() == before
+    assert stat.S_IMODE(first.stat().st_mode) == 0o640
+    assert machine.uninstall("claude-code")
+    assert json.loads(second.read_text()) == {"numStartups": 1}
+    assert not first.exists()
+
+
 def test_a_file_that_changed_after_it_was_shown_is_not_written_over(machine: Machine) -> None:
     """The host itself writes its files too."""
     path = write(machine.paths("claude-code")[1], "{}\n")

@@ -222,7 +222,7 @@ def test_the_program_is_named_by_its_path(tmp_path: Path) -> None:
     for argv, expected in ((str(link), str(link)), ("/nowhere/recall", None)):
         script = (
             "import sys; sys.argv[0] = sys.argv[1]\n"
-            "from recall.faces.hosts import _words; print(*_words(), sep='\\n')"
+            "from recall.faces.hosts import program_words as words; print(*words(), sep='\\n')"
         )
         done = subprocess.run(
             [sys.executable, "-c", script, argv], capture_output=True, text=True, check=True
