@@ -19,6 +19,7 @@ COMMANDS = {
     "peers": "benchmarks.peers.command",
     "quality": "benchmarks.quality.command",
     "speed": "benchmarks.speed",
+    "tokens": "benchmarks.tokens",
 }
 
 

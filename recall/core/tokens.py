@@ -54,6 +54,12 @@ def _compiled() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def estimate_tokens(text: str) -> int:
     """Return about how many tokens `text` is for a present-day model (see above for how near)."""
+    cjk, pieces = counts(text)
+    return round(_PER_PIECE * pieces + _PER_CJK * cjk)
+
+
+def counts(text: str) -> tuple[int, int]:
+    """Return what is counted in a text: CJK characters, and pieces of all the rest."""
     cjk_character, piece = _compiled()
     cjk = 0 if text.isascii() else len(cjk_character.findall(text))
-    return round(_PER_PIECE * len(piece.findall(text)) + _PER_CJK * cjk)
+    return cjk, len(piece.findall(text))
