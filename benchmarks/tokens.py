@@ -32,7 +32,7 @@ from recall.core.tokens import estimate_tokens
 HELP = "error of the token estimate against o200k_base and cl100k_base, per kind of text"
 WINDOW = 8_000
 _CODE = re.compile(r"(?ms)^```[\w+#-]+\n(.{80,}?)^```")
-_ROUTER_LINES = 40
+_ROUTER_LINES = 10
 T = TypeVar("T")
 Texts = Iterator[tuple[str, str]]
 
@@ -125,8 +125,7 @@ class Text:
     half: int
     real: int
     older: int
-    pieces: int
-    cjk: int
+    counts: tokens.Counts
     estimate: int
 
 
@@ -191,39 +190,34 @@ def _digest(name: str) -> str:
 
 
 def _count(name: str, text: str, newest: bpe.Counter, older: bpe.Counter) -> Text:
-    cjk, piece = tokens.counts(text)
     half = int(_digest("half " + name)[-1], 16) % 2
-    return Text(half, newest(text), older(text), piece, cjk, estimate_tokens(text))
+    return Text(half, newest(text), older(text), tokens.counts(text), estimate_tokens(text))
 
 
 def fit(texts: Sequence[Text]) -> tuple[float, float]:
     """Return (a piece, a CJK character) in tokens: the least squares of the relative errors."""
-    rows = [(text.pieces / text.real, text.cjk / text.real) for text in texts if text.real]
-    pp, cc, pc = (sum(f(p, c) for p, c in rows) for f in (_first, _second, _both))
-    p, c = sum(one[0] for one in rows), sum(one[1] for one in rows)
+    rows = [
+        (text.counts.pieces / text.real, text.counts.cjk / text.real)
+        for text in texts
+        if text.real and not text.counts.dense
+    ]
+    pp, cc, pc = (
+        sum(p * p for p, _ in rows),
+        sum(c * c for _, c in rows),
+        sum(p * c for p, c in rows),
+    )
+    p, c = sum(p for p, _ in rows), sum(c for _, c in rows)
     size = pp * cc - pc * pc
     return (p * cc - c * pc) / size, (c * pp - p * pc) / size
 
 
-def _first(p: float, _: float) -> float:
-    return p * p
-
-
-def _second(_: float, c: float) -> float:
-    return c * c
-
-
-def _both(p: float, c: float) -> float:
-    return p * c
-
-
 def row(name: str, corpus: str, texts: Sequence[Text], fitted: tuple[float, float]) -> Row:
     """Return the errors over the second half of the texts."""
-    kept = [text for text in texts if text.half == 1 and text.real] or list(texts)
+    kept = [text for text in texts if text.half == 1 and text.real]
     errors = sorted(abs(text.estimate - text.real) / text.real for text in kept)
     real, older = sum(text.real for text in kept), sum(text.older for text in kept)
     estimate = sum(text.estimate for text in kept)
-    again = sum(fitted[0] * text.pieces + fitted[1] * text.cjk for text in kept)
+    again = sum(_estimate(text.counts, fitted) for text in kept)
     return Row(
         name,
         corpus,
@@ -236,6 +230,10 @@ def row(name: str, corpus: str, texts: Sequence[Text], fitted: tuple[float, floa
         100 * (again / real - 1),
         100 * (estimate / older - 1),
     )
+
+
+def _estimate(counts: tokens.Counts, fitted: tuple[float, float]) -> float:
+    return fitted[0] * counts.pieces + fitted[1] * counts.cjk + tokens.PER_DENSE * counts.dense
 
 
 def table(rows: Sequence[Row], fitted: tuple[float, float]) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall.core.tokens import estimate_tokens
+from recall.core.tokens import counts, estimate_tokens
 
 SAMPLES = {
     "english": (
@@ -67,6 +67,14 @@ def test_an_estimate_is_near_a_real_encoder(kind: str) -> None:
     assert estimate_tokens(text) == pytest.approx(counted, rel=0.15)
 
 
+def test_base64_is_dear() -> None:
+    """A cursor costs two tokens for three characters; a long name of words is no base64."""
+    cursor = "WyJwcm9qZWN0OmZsZWV0L3JlYWRlci5tZCIsInZmYjI0OGEyZjU5ZWY3ZjViIiwxMDUxLG51bGxd" * 2
+    assert estimate_tokens(cursor) == pytest.approx(0.68 * len(cursor), abs=1)
+    name = "a-claim-accurate-about-something-narrower-than-its-reader-infers-in-2026"
+    assert estimate_tokens(name) < 0.5 * len(name)
+
+
 def test_nothing_costs_nothing() -> None:
     """An empty text is no tokens, a letter of any script is one."""
     assert estimate_tokens("") == 0
@@ -89,3 +97,18 @@ def test_lines_add_up(first: str, second: str) -> None:
 def test_an_estimate_stays_between_nothing_and_one_a_character(text: str) -> None:
     """No text is estimated at more tokens than it has characters."""
     assert 0 <= estimate_tokens(text) <= len(text)
+
+
+_RUNS = st.text("aBcXYZ019-_.", max_size=150) | st.text(max_size=300)
+
+
+@given(_RUNS, _RUNS)
+def test_joined_texts_cost_what_they_cost_apart(first: str, second: str) -> None:
+    """Two texts joined without a break cost what they cost apart, within three tokens.
+
+    So a text never costs much less for being longer. Only where a run is taken for base64, or no
+    longer, may its characters make more of a difference, and no more than they cost.
+    """
+    apart = estimate_tokens(first), estimate_tokens(second)
+    dense = sum(counts(text).dense for text in (first, second, first + second))
+    assert abs(estimate_tokens(first + second) - sum(apart)) <= 3 + 0.7 * dense
