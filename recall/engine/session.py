@@ -18,7 +18,7 @@ from recall.core.conversation import Conversation, Prepared
 from recall.core.cursor import CursorSigner
 from recall.core.messages import say
 from recall.core.reconcile import Held, Injected, Sent, held
-from recall.engine.delivery import Delivery, prepare, prepare_late
+from recall.engine.delivery import Delivery, compose, prepare, prepare_late
 from recall.engine.explore import explore
 from recall.engine.fetch import fetch
 from recall.engine.ports import Reranker, Selector, Sessions, Store
@@ -142,6 +142,12 @@ class Session:
         if self._tell and delivery:
             self._tell.prepared(delivery, start, focus=False)
         return delivery
+
+    def preview(self, query: str = "", *, recent_tools: Collection[str] = ()) -> Delivery:
+        """Return what `begin_turn` would, and note nothing: no turn has begun."""
+        snapshot = self._store.refresh(index=True)
+        talk = self._sessions.look(self.id) or Conversation()
+        return compose(self._store, snapshot, self._settings, talk, query, recent_tools)
 
     def confirm(self, delivery: Delivery | str) -> bool:
         """Note that the host really sent a delivery (or the id of one).

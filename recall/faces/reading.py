@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
+from recall.disk.state import StoredSessions
+from recall.engine.delivery import Delivery
 from recall.errors import RequestError
 from recall.faces import show
 from recall.faces.cli import (
@@ -63,6 +66,62 @@ def tree(common: Common, folders: tuple[str, ...]) -> int:
         say(router.text)
         _tell(status)
     return exit_code(status)
+
+
+@click.command()
+@click.argument("question", nargs=-1, required=True, metavar="QUESTION...")
+@click.option("--session", metavar="ID", help="As this conversation would receive it next.")
+@common_options
+def focus(common: Common, question: tuple[str, ...], session: str | None) -> int:
+    """Print the focus of a turn that begins with QUESTION, as the model receives it.
+
+    Without --session a fresh conversation is asked. No conversation notices.
+    """
+    with common.open() as recall:
+        if session is not None:
+            session = utf8(session)
+            _known(recall.state_dir, session)
+        delivery = recall.session(session or "").preview(utf8(" ".join(question)))
+        status = recall.snapshot().status.to_dict()
+    if common.json:
+        emit(_delivered(delivery) | {"sourceStatus": status})
+        return exit_code(status)
+    if session is not None and delivery.router:
+        warn(f"The tree comes first: {len(delivery.router.text):,} characters, see recall tree.")
+    if delivery.focus:
+        say(delivery.focus.text)
+    else:
+        warn("Nothing relevant.")
+    _tell(status)
+    return exit_code(status)
+
+
+def _known(state_dir: Path, session: str) -> None:
+    ids = [one[0] for one in StoredSessions(state_dir).known()] if state_dir.is_dir() else []
+    if session not in ids:
+        raise RequestError(
+            f"There is no session {session!r}.",
+            fix="Without --session a fresh conversation is asked.",
+        )
+
+
+def _delivered(delivery: Delivery) -> dict[str, Any]:
+    router, found = delivery.router, delivery.focus
+    return {
+        "text": found.text if found else "",
+        "shown": [memory.ref for memory in found.shown] if found else [],
+        "described": [memory.ref for memory in found.described] if found else [],
+        "omitted": found.omitted if found else 0,
+        "characters": len(found.text) if found else 0,
+        "estimatedTokens": found.tokens if found else 0,
+        "router": {
+            "revision": router.revision,
+            "characters": len(router.text),
+            "estimatedTokens": router.tokens,
+        }
+        if router
+        else None,
+    }
 
 
 @click.command()
@@ -195,4 +254,4 @@ def _tell(status: Mapping[str, Any]) -> None:
         warn(line)
 
 
-COMMANDS = (tree, search, fetch, explore, call)
+COMMANDS = (tree, focus, search, fetch, explore, call)

@@ -53,6 +53,14 @@ def test_the_tree_comes_once_per_revision(make: Make) -> None:
     assert make().begin_turn(QUESTION).router is None
 
 
+def test_a_preview_is_the_next_turn_and_leaves_no_trace(make: Make) -> None:
+    """What a preview shows is what the turn then brings; it can't be confirmed."""
+    seen = make().preview(QUESTION)
+    assert not make().confirm(seen)
+    delivery = make().begin_turn(QUESTION)
+    assert (delivery.router, delivery.focus) == (seen.router, seen.focus)
+
+
 def test_an_edit_of_a_body_brings_no_tree(make: Make, root: Path) -> None:
     """Bodies don't count for the revision."""
     make().confirm(make().begin_turn())

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 from conftest import write
 
+from recall.app import open_recall
+from recall.disk.state import StoredSessions
 from recall.faces.cli import run
 
 
@@ -87,6 +89,40 @@ def test_tree_as_json_carries_revision_and_counts(recall: Command, folder: Path)
         == [{"path": "link.md", "why": "link to outside the root"}]
         or document["sourceStatus"]["skippedTotal"] == 1
     )
+
+
+def test_focus_prints_what_a_question_would_bring(recall: Command, folder: Path) -> None:
+    """The focus stands on standard output; where nothing is relevant, nothing does."""
+    found = recall("focus", "--root", str(folder), "how to deploy to staging")
+    assert found.code == 0
+    assert found.out.startswith("## Memory focus for this turn\n")
+    assert "[project:deploy/staging.md] Staging" in found.out
+    nothing = recall("focus", "--root", str(folder), "hello", "there")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "Nothing relevant." in nothing.err
+
+
+def test_focus_of_a_session_is_its_next_and_changes_nothing(
+    recall: Command, folder: Path, tmp_path: Path
+) -> None:
+    """What the conversation was told already is named, not described, however often one looks."""
+    state = tmp_path / "state"
+    with open_recall(roots=[folder], cache_dir=tmp_path / "c", state_dir=state, env={}) as opened:
+        session = opened.session("s1")
+        session.confirm(session.begin_turn("how to deploy to staging"))
+    at_first = recall("focus", "--json", "--root", str(folder), "how to deploy to staging")
+    assert at_first.json["described"] == ["project:deploy/staging.md"]
+    assert at_first.json["router"]["characters"] > 0
+    options = ("--json", "--session", "s1", "--state-dir", str(state), "--root", str(folder))
+    before = StoredSessions(state).known()
+    for _ in range(2):
+        told = recall("focus", *options, "how to deploy to staging").json
+        assert (told["shown"], told["described"]) == (["project:deploy/staging.md"], [])
+        assert told["router"] is None
+    assert StoredSessions(state).known() == before
+    unknown = recall("focus", *options[:-2], "--session", "s2", "how to deploy to staging")
+    assert unknown.code == 2
+    assert "no session 's2'" in unknown.json["error"]["message"]
 
 
 def test_search_prints_titles_reasons_windows_and_the_way_on(recall: Command, folder: Path) -> None:

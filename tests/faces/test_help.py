@@ -28,6 +28,7 @@ ARGUMENTS = {
     "status": [],
     "doctor": [],
     "tree": [],
+    "focus": ["who approves a deploy to staging"],
     "search": ["staging"],
     "fetch": ["project:tech-stack.md"],
     "explore": [],
