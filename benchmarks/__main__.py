@@ -20,6 +20,7 @@ COMMANDS = {
     "quality": "benchmarks.quality.command",
     "speed": "benchmarks.speed",
     "tokens": "benchmarks.tokens",
+    "turns": "benchmarks.turns.command",
 }
 
 

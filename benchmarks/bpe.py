@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 Counter = Callable[[str], int]
 PACKAGE = "bpe-openai"
+_PIECE = 100_000
 NEWEST, OLDER = "o200k_base", "cl100k_base"
 
 
@@ -19,4 +20,9 @@ def counter(encoding: str = NEWEST) -> Counter | None:
     except ImportError:
         return None
     encode = bpe_openai.get_encoding(encoding).encode_ordinary
-    return lambda text: len(encode(text))
+
+    def count(text: str) -> int:
+        """Count in pieces: the encoder refuses what is very long."""
+        return sum(len(encode(text[i : i + _PIECE])) for i in range(0, len(text), _PIECE))
+
+    return count

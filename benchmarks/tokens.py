@@ -131,7 +131,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Errors of one kind, in percent of the real count, over the half that nothing was fitted to."""
+    """Errors of one kind in percent of the real count, over the half that nothing was fitted to."""
 
     name: str
     corpus: str

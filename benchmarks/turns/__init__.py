@@ -1,0 +1,1 @@
+"""What a conversation of many turns costs: a scripted agent over real memories."""

@@ -1,0 +1,105 @@
+"""The other ways to give an agent its memory, over the same turns.
+
+- `index`: the flat index as a host loads it (MEMORY.md: a line a memory, 200 lines or 25 KB),
+  once, and again after a compaction. It names what fits; the rest stays unseen.
+- `whole index`: the same without the cap.
+- `index + files`: the whole index, and each file that our agent wanted to read, whole, unless it
+  stands in the conversation unchanged.
+- `index + eager`: legacy recall: the index, and in each turn with a question the five best bodies
+  cut at 1,200 characters (DESIGN.md, section 9).
+- `eager, no repeats`: the same, but what stands in the conversation is not sent again.
+- `everything`: every file, once, and again after a compaction.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.turns.agent import LONGEST, Sent
+from benchmarks.turns.script import Turn
+from recall.app import Recall
+
+INDEX_LINES, INDEX_BYTES = 200, 25_000
+EAGER, EAGER_CUT = 5, 1_200
+NAMES = (
+    "index",
+    "whole index",
+    "index + files",
+    "index + eager",
+    "eager, no repeats",
+    "everything",
+)
+
+
+class Sides:
+    """What each of them sends, turn after turn."""
+
+    def __init__(self, recall: Recall, files: dict[str, Path]) -> None:
+        self._recall = recall
+        self._files = files
+        self._fresh = True
+        self._read: dict[str, str] = {}
+        self._eager: dict[str, str] = {}
+
+    def compact(self) -> None:
+        """Their conversation was compacted as well."""
+        self._fresh, self._read, self._eager = True, {}, {}
+
+    def turn(self, turn: Turn, ours: Sent) -> dict[str, str]:
+        """Return the text that each side sends in this turn."""
+        whole = self._index() if self._fresh else ""
+        index = capped(whole)
+        everything = "\n".join(map(_read, self._files.values())) if self._fresh else ""
+        self._fresh = False
+        files = [_read(self._files[ref]) for ref in ours.read if self._is_new(ref, self._read)]
+        best = self._best(turn)
+        bodies = {ref: _body(self._files[ref]) for ref in best}
+        unseen = [text for ref, text in bodies.items() if self._eager.get(ref) != text]
+        self._eager |= bodies
+        return {
+            "index": index,
+            "whole index": whole,
+            "index + files": "\n".join([whole, *files]),
+            "index + eager": "\n".join([index, *bodies.values()]),
+            "eager, no repeats": "\n".join([index, *unseen]),
+            "everything": everything,
+        }
+
+    def _index(self) -> str:
+        memories = self._recall.snapshot().memories
+        return "\n".join(
+            f"- [{one.title}]({one.path}): {one.description}" for one in memories.values()
+        )
+
+    def _is_new(self, ref: str, seen: dict[str, str]) -> bool:
+        text = _read(self._files[ref])
+        if seen.get(ref) == text:
+            return False
+        seen[ref] = text
+        return True
+
+    def _best(self, turn: Turn) -> list[str]:
+        if turn.kind == "talk":
+            return []
+        answer = self._recall.search_memory(
+            mode="search", keywords=[turn.text[:LONGEST]], limit=EAGER
+        )
+        return [one["ref"] for one in answer["results"]]
+
+
+def capped(index: str) -> str:
+    """Return as much of an index as a host loads: whole lines."""
+    lines = index.splitlines()[:INDEX_LINES]
+    while lines and len("\n".join(lines).encode()) > INDEX_BYTES:
+        lines.pop()
+    return "\n".join(lines)
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _body(path: Path) -> str:
+    text = _read(path)
+    _, fence, body = text.removeprefix("---\n").partition("\n---\n")
+    return (body if fence and text.startswith("---\n") else text).strip()[:EAGER_CUT]
