@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from recall.app import open_recall as open_recall
     from recall.core.events import Event as Event
     from recall.core.router import Router as Router
+    from recall.core.sink import json_text as json_text
     from recall.core.snapshot import Snapshot as Snapshot
     from recall.engine.delivery import Delivery as Delivery
     from recall.engine.ports import Leaf as Leaf
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from recall.errors import SettingsError as SettingsError
     from recall.errors import StaleCursor as StaleCursor
     from recall.errors import StoreError as StoreError
+    from recall.faces.mcp_schema import tool_entry as tool_entry
     from recall.model import Fault as Fault
     from recall.model import Memory as Memory
     from recall.model import Root as Root
@@ -38,6 +40,7 @@ _HOME = {
     "recall.app": ("Recall", "open_recall"),
     "recall.core.events": ("Event",),
     "recall.core.router": ("Router",),
+    "recall.core.sink": ("json_text",),
     "recall.core.snapshot": ("Snapshot",),
     "recall.engine.delivery": ("Delivery",),
     "recall.engine.ports": ("Leaf", "Selector"),
@@ -46,6 +49,7 @@ _HOME = {
         *("ConflictError", "CursorError", "InvalidCursor", "RecallError", "RequestError"),
         *("RootError", "SettingsError", "StaleCursor", "StoreError"),
     ),
+    "recall.faces.mcp_schema": ("tool_entry",),
     "recall.model": ("Fault", "Memory", "Root", "SourceStatus"),
     "recall.settings": ("Limits", "Settings"),
 }
