@@ -20,6 +20,7 @@ COMMANDS = {
     "quality": "benchmarks.quality.command",
     "speed": "benchmarks.speed",
     "tokens": "benchmarks.tokens",
+    "transcript": "benchmarks.transcript",
     "turns": "benchmarks.turns.command",
 }
 
