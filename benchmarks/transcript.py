@@ -17,6 +17,7 @@ import shutil
 import sys
 import tempfile
 from contextlib import redirect_stdout
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,11 @@ AGAIN = "What was that again about the native suites on a cold test run?"
 ADDED = "\n\nAdded in the meantime: CI builds the library first.\n"
 _INTRO = """# A transcript
 
-An agent over a real MCP client, step by step. `python -m benchmarks transcript --data DIR` made this
-page, checked each claim on it, and would have failed otherwise.
+An agent over a real MCP client, step by step. `python -m benchmarks transcript --data DIR` made
+this page, checked each claim (✓) on it, and would have failed otherwise.
 
 - **Memories**: {count} files of a real agent's memory, `agent/memory` of
-  [swe-toolkit/ken](https://github.com/swe-toolkit/ken) (MIT), copied first. What stands in them is data.
+  [swe-toolkit/ken](https://github.com/swe-toolkit/ken) (MIT), copied first. They are data.
 - **Host**: a Python program; it begins turns, confirms them, and compacts.
 - **Model**: a script that speaks through the MCP SDK's own client, over stdio, to
   `recall mcp --session {session}`, a process of its own that shares the conversation.
@@ -56,9 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Play and print; return 1 where a step did not go as it must, 2 without data or SDK."""
-    try:
-        import mcp as _  # the extra
-    except ImportError:
+    if find_spec("mcp") is None:
         print("transcript: the package mcp is not installed: pip install '.[mcp]'", file=sys.stderr)
         return 2
     page = StringIO()
@@ -70,12 +69,12 @@ def run(args: argparse.Namespace) -> int:
             memory = Path(folder, "memory")
             shutil.copytree(folders["ken"] / "agent" / "memory", memory)
             with redirect_stdout(page):
-                asyncio.run(_play(Path(folder), memory))
+                failed = asyncio.run(_play(Path(folder), memory))
     except MissingCorpus as error:
         print(f"transcript: {error}", file=sys.stderr)
         return 2
-    except AssertionError as error:
-        print(page.getvalue(), f"transcript: not as it must be: {error}", sep="\n", file=sys.stderr)
+    if failed:
+        print(page.getvalue(), f"transcript: it is not so: {failed}", sep="\n", file=sys.stderr)
         return 1
     if args.out:
         args.out.write_text(page.getvalue(), encoding="utf-8")
@@ -84,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _play(folder: Path, memory: Path) -> None:
+async def _play(folder: Path, memory: Path) -> str:
+    """Play the steps; returns the claim that does not hold, or an empty text."""
     from mcp import Client, StdioServerParameters, stdio_client
 
     places = {"cache_dir": folder / "cache", "state_dir": folder / "state"}
@@ -94,11 +94,26 @@ async def _play(folder: Path, memory: Path) -> None:
         args=["-m", "recall", "mcp", f"--session={SESSION}", f"--root={memory}", *options],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])},
     )
-    with open_recall(roots=[memory], cwd=folder, env={}, home=folder, **places) as recall:
+    with open_recall(
+        roots=[memory],
+        cwd=folder,
+        cache_dir=places["cache_dir"],
+        state_dir=places["state_dir"],
+        env={},
+        home=folder,
+    ) as recall:
         async with Client(stdio_client(server)) as client:
             count = len(recall.snapshot().memories)
             print(_INTRO.format(count=count, session=SESSION))
-            await _Script(recall, client, memory).play()
+            try:
+                await _Script(recall, client, memory).play()
+            except ClaimError as error:
+                return str(error)
+    return ""
+
+
+class ClaimError(Exception):
+    """A claim of the page does not hold."""
 
 
 class _Script:
@@ -174,7 +189,8 @@ class _Script:
         result = answer["results"][0]
         cursor = result["nextCursor"]
         _say("The model changes one character of `nextCursor`, and sends it:")
-        forged = cursor[:-1] + ("A" if cursor[-1] != "A" else "B")
+        other = "A" if cursor[-20] != "A" else "B"
+        forged = f"{cursor[:-20]}{other}{cursor[-19:]}"
         refused = await self._call(mode="fetch", refs=[result["ref"]], cursor=forged)
         check(refused["error"]["code"] == "INVALID_CURSOR", "a forged cursor is refused")
         _say("With the cursor as it was issued, the window goes on:")
@@ -187,7 +203,7 @@ class _Script:
         _say(f"**User**: {prompt}")
         _say(f"The host sends with it ({len(delivery.text):,} characters):")
         _block(_delivered(delivery.text))
-        check(self._session.confirm(delivery), "the delivery counts once it is confirmed")
+        must(self._session.confirm(delivery), "a delivery counts once it is confirmed")
         return delivery
 
     async def _call(self, **parameters: Any) -> dict[str, Any]:
@@ -196,7 +212,7 @@ class _Script:
         _say("**Model** calls `search_memory`:")
         _block(json.dumps(_shortened(parameters), ensure_ascii=False), "json")
         failed = " as an error" if done.is_error else ""
-        check(bool(done.is_error) == ("error" in answer), "an error is marked as one")
+        must(bool(done.is_error) == ("error" in answer), "an error is marked as one")
         _say(f"It receives{failed} ({len(done.content[0].text):,} characters):")
         _block(json.dumps(_shortened(answer), ensure_ascii=False, indent=2), "json")
         return answer
@@ -208,14 +224,19 @@ class _Script:
 
 
 def check(held: bool, claim: str) -> None:
-    """Raise AssertionError with the claim where it does not hold; else print it."""
-    if not held:
-        raise AssertionError(claim)
+    """Print the claim; raise ClaimError where it does not hold."""
+    must(held, claim)
     print(f"✓ {claim}\n")
 
 
+def must(held: bool, claim: str) -> None:
+    """Raise ClaimError where the claim does not hold."""
+    if not held:
+        raise ClaimError(claim)
+
+
 def _first_shown(delivery: Delivery) -> str:
-    check(delivery.focus is not None, "something is relevant")
+    must(delivery.focus is not None, "something is relevant")
     return delivery.focus.shown[0].ref if delivery.focus else ""
 
 
