@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quality.sets import load_sets
+from benchmarks.turns.agent import Agent
 from benchmarks.turns.conversation import Conversation, Repeated, pieces, repeated
 from benchmarks.turns.play import play
 from benchmarks.turns.report import break_even
-from benchmarks.turns.script import all_new, mixed
+from benchmarks.turns.script import Turn, all_new, mixed
 from benchmarks.turns.sides import capped
 from benchmarks.turns.stage import Asked, Stage, build
 from recall.core.tokens import estimate_tokens
@@ -136,3 +137,19 @@ def test_a_conversation_with_recall_sends_nothing_twice(stage: Stage) -> None:
     assert len(played.series["bodies"].real) == 20
     trees = [turn for turn, size in enumerate(played.series["router"].characters, 1) if size]
     assert trees == [1, played.events["compaction"], played.events["new memory"]]
+
+
+def test_a_recall_that_forgets_is_found_out(stage: Stage, tmp_path: Path) -> None:
+    """Where recall takes for gone what still stands there, the counter finds each kind of text."""
+    with stage.open(tmp_path) as recall:
+        session = recall.session()
+        agent = Agent(session)
+        question = Turn("same", stage.questions[0].text)
+        first = agent.turn(question)
+        assert first.router and first.answers
+        assert first.repeated.needless == 0
+        session.compacted()  # and nothing was: the conversation goes on
+        again = agent.turn(question)
+        bodies = [json.loads(text)["results"][0]["content"] for text in again.answers]
+        least = len(again.router.partition("\n")[2]) + sum(map(len, bodies))
+        assert again.repeated.needless > least
