@@ -10,13 +10,10 @@ import pytest
 from conftest import write
 
 from benchmarks import transcript
-from recall.faces.serving import mcp
 
 ROOT = Path(__file__).resolve().parents[2]
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
-if "session" not in {one.name for one in mcp.params}:
-    pytest.skip("recall mcp can't be bound to a session yet", allow_module_level=True)
 
 
 @pytest.fixture
