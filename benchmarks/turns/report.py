@@ -28,14 +28,17 @@ def _added(columns: Any) -> list[int]:
 
 
 def break_even(ours: Sequence[int], other: Sequence[int]) -> str:
-    """Say from which turn on ours is the dearer one, for good."""
+    """Say in which turns ours is the dearer one so far: a compaction may turn it over and back."""
     dearer = [mine > theirs for mine, theirs in zip(ours, other, strict=True)]
-    if not any(dearer):
-        return "never dearer"
-    if not dearer[-1]:
-        return f"dearer until turn {max(i for i, one in enumerate(dearer) if one) + 1}"
-    first = max((i for i, one in enumerate(dearer) if not one), default=-1) + 2
-    return f"dearer from turn {first} on"
+    spans, start = [], 0
+    for turn, one in enumerate([*dearer, False], 1):
+        if one and not start:
+            start = turn
+        elif start and not one:
+            ends = turn > len(dearer)
+            spans.append(f"from turn {start} on" if ends else f"in turns {start} to {turn - 1}")
+            start = 0
+    return f"dearer {' and '.join(spans)}" if spans else "never dearer"
 
 
 def context(played: Played, unit: str) -> dict[str, int]:

@@ -75,11 +75,12 @@ def test_short_texts_repeat_as_a_whole() -> None:
     assert repeated("the same few words and more", ["the same few words"]) == 0
 
 
-def test_break_even_is_the_turn_from_which_ours_is_dearer_for_good() -> None:
+def test_break_even_names_every_turn_in_which_ours_is_dearer() -> None:
     """A lead that is lost and won again is told as what it is."""
     assert break_even([1, 2, 3], [3, 3, 3]) == "never dearer"
     assert break_even([1, 4, 5], [3, 3, 3]) == "dearer from turn 2 on"
-    assert break_even([4, 4, 5], [3, 5, 6]) == "dearer until turn 1"
+    assert break_even([4, 4, 5], [3, 5, 6]) == "dearer in turns 1 to 1"
+    assert break_even([4, 4, 5, 9], [3, 5, 4, 4]) == "dearer in turns 1 to 1 and from turn 3 on"
 
 
 def test_an_index_is_capped_as_a_host_does() -> None:
