@@ -177,9 +177,8 @@ def main() -> int:
         print("RECALL_HOSTS names no folder of installed hosts", file=sys.stderr)
         return 2
     island = Island()
-    print(
-        "| host | step | trees | current | twice | focus | search_memory |\n|---|---|---|---|---|---|---|"
-    )
+    print("| host | step | trees | current | twice | focus | search_memory |")
+    print("|---|---|---|---|---|---|---|")
     for name, kind in HOSTS.items():
         with tempfile.TemporaryDirectory() as at:
             place = Place.make(Path(at) / "place", island, ScriptedModel(), folder)
