@@ -22,9 +22,11 @@ FENCE = "recall-memory"
 new memories from a conversation can tell by it what is recalled, not said."""
 NO_CAP = 1_000_000
 """Characters of a delivery to a host that sets no limit."""
-_FENCED = 80
+_FENCED = 120
 """Characters that the fence takes at most."""
-_FENCE_TOKENS = estimate_tokens(f'<{FENCE} delivery="{"0f1e2d" * 2}">\n</{FENCE}>')
+NOTE = 'note="already stored, nothing new"'
+"""Said with every delivery: a host's own memory extraction reads it too (docs/hosts.md)."""
+_FENCE_TOKENS = estimate_tokens(f'<{FENCE} delivery="{"0f1e2d" * 2}" {NOTE}>\n</{FENCE}>')
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Delivery:
         if not parts:
             return ""
         body = "\n\n".join(parts)
-        return f'<{FENCE} delivery="{self.id}">\n{body}\n</{FENCE}>'
+        return f'<{FENCE} delivery="{self.id}" {NOTE}>\n{body}\n</{FENCE}>'
 
     @property
     def tokens(self) -> int:

@@ -13,6 +13,7 @@ from recall.core.conversation import Conversation
 from recall.core.focus import Chosen
 from recall.core.matching import fold
 from recall.core.question import Question, ask
+from recall.core.smalltalk import substance
 from recall.core.snapshot import Snapshot
 from recall.engine.finding import find
 from recall.engine.ports import Store
@@ -52,7 +53,7 @@ NO_CHOICE = Choice([])
 
 def asked(query: str) -> Question | None:
     """Return the question that a prompt asks; None for one word, a greeting, filler."""
-    question = ask(_ends(query))
+    question = ask(substance(_ends(query)))
     if len(question.words) < _LEAST_WORDS and len(question.grams) < _LEAST_GRAMS:
         return None
     return None if question.weak else question

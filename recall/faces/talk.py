@@ -95,15 +95,19 @@ class Talk:
             self._renewed = False
 
     def _turned(self) -> bool:
-        """Tell whether a turn has begun since the last call, and begin it if nobody else does."""
-        if self._hooked:
-            before, self._number = self._number, self._session.number
-            return before != self._number
-        now = self._clock()
-        if now - self._ended < QUIET_S and now - self._began < TURN_S:
+        """Tell whether a turn has begun since the last call, and begin it if nobody else does.
+
+        Whoever shares the session may have begun it: hooks, or a loop that holds it.
+        """
+        number, now = self._session.number, self._clock()
+        begun = number != self._number
+        quiet = now - self._ended >= QUIET_S or now - self._began >= TURN_S
+        if not begun and (self._hooked or not quiet):
             return False
-        self._began = now
-        self._session.next_turn()
+        if not begun:
+            self._session.next_turn()
+            number += 1
+        self._number, self._began = number, now
         return True
 
     def _forget(self) -> None:

@@ -301,7 +301,7 @@ def test_one_question_is_with_the_selector_at_a_time(world: World) -> None:
     session = world.session()
     world.turn(session, QUESTION)
     assert world.selector.called()[0] == QUESTION
-    for query in ("what of the first thing", "what of the second thing", OTHER):
+    for query in ("what of the rowing boats", "what of the harbour lights", OTHER):
         world.turn(session, query)
     assert [world.outcome() for _ in range(3)] == ["DROPPED"] * 3
     world.selector.says(STAGING)  # an answer to the first question: nobody wants it any more

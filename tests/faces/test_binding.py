@@ -167,3 +167,13 @@ class Clock:
 @pytest.fixture
 def clock() -> Iterator[Callable[[], float]]:
     yield Clock()
+
+
+def test_a_loop_that_holds_the_session_tells_of_turns(recall: Recall) -> None:
+    """A turn that somebody else began is one: what was asked before it is not asked again."""
+    talks = Talks(recall, "mine", env={})
+    session = recall.session("mine")
+    assert call(talks)["content"]
+    for _ in range(4):
+        session.next_turn()
+        assert call(talks)["alreadyAvailable"]

@@ -24,7 +24,7 @@ REF = "project:deploy/staging.md"
 FETCH = {"mode": "fetch", "refs": [REF]}
 LONG = Say("I looked it up, and this is what I found. " * 400)
 """An answer that is worth compacting."""
-DELIVERY = re.compile(r'<recall-memory delivery="(\w+)">(.*?)</recall-memory>', re.DOTALL)
+DELIVERY = re.compile(r'<recall-memory delivery="(\w+)"[^>]*>(.*?)</recall-memory>', re.DOTALL)
 
 HOOKED = ("SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact", "SessionEnd")
 
