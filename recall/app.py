@@ -36,6 +36,7 @@ from recall.settings import Arguments, Settings
 if TYPE_CHECKING:
     from recall.core.events import Emit
     from recall.engine.selecting import Selecting
+    from recall.disk.heartbeat import Watching
 
 __all__ = ["Recall", "open_recall"]
 
@@ -159,8 +160,19 @@ class Recall:
         self.store.refresh()
         return self.store.faults()
 
+    def watch(self) -> Watching:
+        """Watch the roots until `close`, for a process that lives long; returns how.
+
+        What changes is then taken in as it happens, and a refresh walks no folder. Where that
+        can't be (`how` is "polling", `why` says so), each refresh walks as before.
+        """
+        return self.store.watch()
+
     def close(self) -> None:
-        """Let go of the cache; a later use opens it again. Selectors are not heard any more."""
+        """Let go of the cache and the watch; a later use opens the cache again.
+
+        Selectors are not heard any more.
+        """
         for selecting in list(self._selecting):
             selecting.close()
         self.store.close()

@@ -13,6 +13,14 @@ from recall.app import Recall, open_recall
 Opener = Callable[..., Recall]
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave tests marked `long` to a run that asks for them by `-m`."""
+    if "long" not in config.getoption("markexpr"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in set(long)]
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """An empty folder of memories."""

@@ -59,6 +59,7 @@ class Ledger:
         self.racy: list[set[str]] = [set() for _ in range(self._roots)]
         """Files that may have changed since without showing it."""
         self._changes: set[Name] | None = None
+        self._foreign: set[Name] | None = None
         self._moved = 0
 
     # --- reading
@@ -128,17 +129,18 @@ class Ledger:
             return
         commit, generation, gone, rows = catalog.since(self.commit_number)
         if gone is None:
-            changes = None
+            changes = foreign = None
             self._empty()
         else:
-            changes = self._changes
+            changes, foreign = self._changes, self._foreign
             for name in gone:
                 self._forget(*name)
         for row in rows:
             self._take(row)
-        if changes is not None and gone is not None:
-            changes.update(gone, ((row.root, row.path) for row in rows))
-        self._changes = changes
+        for names in (changes, foreign):
+            if names is not None and gone is not None:
+                names.update(gone, ((row.root, row.path) for row in rows))
+        self._changes, self._foreign = changes, foreign
         self.commit_number, self.generation = commit, generation
         if first or gone is None:
             self._moved += len(rows)  # else whoever committed them sees to the image
@@ -147,6 +149,11 @@ class Ledger:
         """Return what moved since this was last asked, None if that is not known."""
         changes, self._changes = self._changes, set()
         return changes
+
+    def foreign(self) -> set[Name] | None:
+        """Return what others recorded since this was last asked, None if that is not known."""
+        foreign, self._foreign = self._foreign, set()
+        return foreign
 
     def known(self, root: int, path: str) -> Known | None:
         stamp = self.stamps[root].get(path)

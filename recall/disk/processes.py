@@ -48,6 +48,12 @@ def host_process(above: int = 0) -> Process | None:
     return None
 
 
+def started(pid: int) -> str:
+    """Return what the system says of a process's start, for comparing; empty if it is not there."""
+    found = _linux(pid) if sys.platform.startswith("linux") else _posix(pid)
+    return found[2] if found is not None else ""
+
+
 def _linux(pid: int) -> tuple[str, int, str] | None:
     """Return (name, parent, start) of a process, from proc(5)."""
     try:

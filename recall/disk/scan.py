@@ -9,7 +9,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,11 +18,18 @@ from recall.disk.ignore import IGNORE_FILE, Ignore
 
 EXTENSIONS = (".md", ".markdown", ".mdx")
 INDEX_NAME = "memory.md"
-_PRUNED = frozenset({"node_modules"})
+PRUNED = frozenset({"node_modules"})
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 Print = tuple[int, int, int, int]
 """A fingerprint, as `guard.Stamp`: plain, because a walk makes one per file."""
+
+Resolved = tuple[str | int, ...]
+"""What a link leads to: the target's path and fingerprint, or why there is none."""
+
+
+class NeedsWalk(Exception):
+    """What became of a file can't be told without a walk."""
 
 
 class Failure(NamedTuple):
@@ -47,6 +54,10 @@ class Listing:
     watched: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Every folder that was listed and ignore file that was read, as opened → (mtime_ns, inode)
     from before that."""
+    links: dict[str, Resolved] = field(default_factory=dict)
+    """Every link that was looked at, and what it led to before that."""
+    ignoring: bool = False
+    """Whether there are rules that may leave files out."""
     count: int = 0
     """Of files; it stays when `files` were taken over and dropped."""
     device: int = 0
@@ -87,20 +98,60 @@ class Listing:
         return path in exact or path.startswith(prefixes)
 
 
-def walk(root: str, *, exclude: Collection[str] = ()) -> Listing:
+Cover = Callable[[str, str, os.stat_result], None]
+"""Called with each folder's path below the root, as it is opened, and its stat, before it is
+listed: a watch set then misses nothing."""
+
+
+def walk(root: str, *, exclude: Collection[str] = (), cover: Cover | None = None) -> Listing:
     """List the memories below `root`, sorted by nothing: callers sort by ref.
 
     `exclude` holds resolved folders that belong to another root. Links are followed only to
     targets inside the same root; a link to a folder whose files are listed under their own
     path anyway is skipped and named, so that a tree never appears twice and loops end.
     """
-    return _Walk(os.path.realpath(root), frozenset(exclude)).run()
+    return _Walk(os.path.realpath(root), frozenset(exclude), cover).run()
+
+
+def look_at(listing: Listing, path: str, *, listed: bool) -> Print | None:
+    """Return one file's fingerprint as a walk would find it now, None where it is gone.
+
+    `path` is a memory's by its name, in a folder that was walked; `listed` says that the walk
+    found it a plain file. Raises NeedsWalk.
+    """
+    if path in listing.links or any(path == skipped for skipped, _ in listing.skipped):
+        raise NeedsWalk(path)
+    try:
+        st = os.lstat(joined(listing.root, path))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise NeedsWalk(path) from error
+    if not stat.S_ISREG(st.st_mode) or (listing.ignoring and not listed):
+        raise NeedsWalk(path)
+    return (st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino)
+
+
+def resolved(root: str, path: str) -> Resolved:
+    """Return what the link `path` below `root` leads to."""
+    try:
+        target = os.path.realpath(os.path.join(root, path), strict=True)
+        return _resolved(target, os.stat(target))
+    except OSError as error:
+        return (error.errno or 0,)
+
+
+def _resolved(target: str, st: os.stat_result) -> Resolved:
+    if stat.S_ISDIR(st.st_mode):
+        return (target, st.st_dev, st.st_ino)
+    return (target, st.st_dev, st.st_mode, *stamp_of(st))
 
 
 class _Walk:
-    def __init__(self, root: str, exclude: frozenset[str]) -> None:
+    def __init__(self, root: str, exclude: frozenset[str], cover: Cover | None) -> None:
         self.listing = Listing(root)
         self.exclude = exclude
+        self.cover = cover
         self.ignore = Ignore(root)
         self.links: list[str] = []
         self.seen: set[str] = set()
@@ -114,6 +165,7 @@ class _Walk:
             links, self.links = sorted(self.links), []
             for path in links:
                 self._link(path)
+        listing.ignoring = self.ignore.active
         listing.count = len(listing.files)
         listing.skipped += self.ignore.problems
         listing.skipped.sort()
@@ -138,6 +190,8 @@ class _Walk:
         where = joined(listing.root, folder)
         try:
             st = os.stat(where)
+            if self.cover is not None:
+                self.cover(folder, where, st)
             with os.scandir(where) as entries:
                 found = list(entries)
         except OSError as error:
@@ -172,7 +226,7 @@ class _Walk:
     def _is_below(self, entry: os.DirEntry[str], path: str) -> bool:
         """Tell whether an entry that is no plain memory is a folder to be walked; notes others."""
         if entry.is_dir(follow_symlinks=False):
-            return entry.name not in _PRUNED and not self.ignore.matches(path, is_folder=True)
+            return entry.name not in PRUNED and not self.ignore.matches(path, is_folder=True)
         if self.ignore.matches(path, is_folder=False):
             return False
         if entry.is_symlink():
@@ -190,6 +244,8 @@ class _Walk:
             pass
         else:
             self.listing.watched[where] = (st.st_mtime_ns, st.st_ino)
+        if os.path.islink(where):
+            self.listing.links[path] = resolved(self.listing.root, path)
         self.ignore.load(folder)
 
     def _no_folder(self, folder: str, error: OSError) -> None:
@@ -208,12 +264,14 @@ class _Walk:
             target = os.path.realpath(os.path.join(root, path), strict=True)
             st = os.stat(target)
         except OSError as error:
+            self.listing.links[path] = (error.errno or 0,)
             # A dangling link or a loop matters only where it would have been a memory.
             if is_memory_name(name) and error.errno in _GONE:
                 self.listing.skipped.append((path, f"broken link: {error.strerror}"))
             elif is_memory_name(name):
                 self._no_file(path, error)
             return
+        self.listing.links[path] = _resolved(target, st)
         is_folder = stat.S_ISDIR(st.st_mode)
         if not is_folder and not is_memory_name(name):
             return

@@ -31,13 +31,15 @@ from recall.disk.lock import file_lock
 from recall.disk.record import Reader
 from recall.disk.scan import Listing, walk
 from recall.disk.textindex import Hit, TextIndex, stem
-from recall.disk.update import Updater
+from recall.disk.update import Seen, Updater
 from recall.errors import StoreError
 from recall.model import Memory, Parsed
 from recall.settings import Settings
 
 if TYPE_CHECKING:
     from recall.core.events import Emit
+    from recall.disk.heartbeat import Watching
+    from recall.disk.watch import Watch
 
 log = logging.getLogger("recall.cache")
 
@@ -72,6 +74,7 @@ class Store:
         self._fresh_at: float | None = None
         self._real: list[str] = []
         self._nested: list[list[str]] = []
+        self._watch: Watch | None = None
         self._resolve()
 
     @property
@@ -163,7 +166,33 @@ class Store:
         """Return every file that has faults, is not a memory, or lacks metadata of its own."""
         return self._repaired(lambda: list(self._ledger.opened().faults()))
 
+    def watch(self) -> Watching:
+        """Watch the roots from now on, where that is possible; returns how.
+
+        Then a refresh looks only at what was changed, and a thread takes changes in as they
+        come. `close` ends it.
+        """
+        from recall.disk.watch import Watch  # a hook's process never watches
+
+        with self._guard:
+            if self._watch is None:
+                roots = [root.path for root in self._settings.roots]
+                self._watch = Watch(self._folder, roots, self.refresh)
+            return self._watch.state()
+
+    @property
+    def watching(self) -> Watching | None:
+        """How this store watches its roots, None where it was not told to."""
+        return self._watch.state() if self._watch is not None else None
+
     def close(self) -> None:
+        """Let go of the cache and the watch; a later use opens the cache again."""
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.close()
+        self._let_go()
+
+    def _let_go(self) -> None:
         with self._guard:
             self._ledger.close()
             self._indexer.forget()
@@ -171,12 +200,15 @@ class Store:
     # --- refreshing
 
     def _refresh(self, index: bool, lazy: bool) -> Snapshot:
-        walked = not (lazy and self._recently_walked())
+        walked = False
         try:
             self._ledger.follow()
+            seen = self._seen_by_watch()
+            walked = seen is None and not (lazy and self._recently_walked())
             if walked:
                 self._walk()
-            fresh = self._bring_up(walked, index)
+            fresh = self._bring_up(walked, seen or {}, index)
+            walked = walked or seen is not None
         except sqlite3.OperationalError as error:
             if not db.is_busy(error) or not self._ledger.is_loaded or not self._listings:
                 raise
@@ -189,9 +221,19 @@ class Store:
             return snapshot
         return aged(snapshot, self._age_ms(), fresh=fresh)
 
-    def _bring_up(self, walked: bool, index: bool) -> bool:
+    def _seen_by_watch(self) -> Seen | None:
+        if self._watch is None:
+            return None
+        return self._watch.seen(self._ledger, self._updater, self._listings)
+
+    def _bring_up(self, walked: bool, seen: Seen, index: bool) -> bool:
         """Bring catalog and text index to what is there; False if that could not be finished."""
         fresh = True
+        if seen:
+            fresh = self._updater.look(seen, self._listings)
+            for listing, known in zip(self._listings, self._ledger.stamps, strict=True):
+                listing.count = len(known)
+            self._ledger.save_image()
         if walked:
             indexer = self._indexer if index else None
             try:
@@ -200,6 +242,8 @@ class Store:
                 self._indexer.discard(self._ledger.catalog, damaged)
                 fresh = self._updater.update(self._listings, None)
             self._ledger.save_image()
+        if fresh and self._watch is not None:
+            self._watch.trust()
         if index:
             fresh = self._catch_up() and fresh
         return fresh
@@ -223,10 +267,15 @@ class Store:
     def _walk(self) -> None:
         start = time.monotonic()
         self._resolve()
+        watch = self._watch
+        if watch is not None:
+            watch.begin()
         self._listings = [
-            walk(root, exclude=nested)
-            for root, nested in zip(self._real, self._nested, strict=True)
+            walk(root, exclude=nested, cover=watch.cover(i) if watch is not None else None)
+            for i, (root, nested) in enumerate(zip(self._real, self._nested, strict=True))
         ]
+        if watch is not None:
+            watch.end(self._listings)
         self._walked_at = time.monotonic()
         self._walk_took = self._walked_at - start
 
@@ -248,6 +297,8 @@ class Store:
     def _recently_walked(self) -> bool:
         if not self._listings or self._updater.suspects:
             return False
+        if self._watch is not None and self._watch.live:
+            return False  # it has said that something moved
         since = time.monotonic() - self._walked_at
         limit = min(_LAZY * self._walk_took, _LAZY_MAX_S)
         return since < limit and not any(one.moved() for one in self._listings)
@@ -317,7 +368,7 @@ class Store:
     def _rebuild(self, reason: Exception) -> None:
         """Throw the cache away, unless another process has just done so."""
         broken = self._ledger.name
-        self.close()
+        self._let_go()
         with file_lock(self._ledger.lock, _REBUILD_WAIT_MS) as held:
             if not held:
                 raise StoreError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from operator import ne
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from recall.disk.ledger import Ledger, Name
 from recall.disk.lock import file_lock
 from recall.disk.record import Reader, Recorded, is_unreadable
 from recall.disk.rows import Entry
-from recall.disk.scan import Failure, Listing
+from recall.disk.scan import Failure, Listing, Print
 from recall.disk.textindex import Document
 
 _SLICE_S = 0.35
@@ -23,6 +23,10 @@ _SLICE_S = 0.35
 BULK_FILES = 200
 """From so many changes on, the files are read once for both, catalog and text index."""
 _ATTEMPTS = 3
+
+
+Seen = Mapping[Name, Print | None]
+"""Files as they were just seen, None for one that is gone."""
 
 
 class _Replaced(Exception):
@@ -75,6 +79,37 @@ class Updater:
         for listing in listings:
             listing.files.clear()
         return True
+
+    def look(self, seen: Seen, listings: Sequence[Listing]) -> bool:
+        """Record the differences of these files alone, as they were just seen (None: gone).
+
+        False if another process was in the way; they have to be looked at again then.
+        """
+        self._suspected, self.suspects = self._suspected | self.suspects, set()
+        pending: deque[Pending] = deque()
+        for (root, path), stamp in seen.items():
+            known = self._ledger.stamps[root].get(path)
+            doubted = (root, path) in self._suspected or path in self._ledger.racy[root]
+            if stamp != known or (doubted and stamp is not None):
+                pending.append(Pending(root, path, stamp, known))
+        try:
+            if not self._apply(pending, self._ledger.name, listings, None):
+                return False
+        except _Replaced:
+            return False
+        self._suspected.clear()
+        return True
+
+    def doubts(self) -> set[Name]:
+        """Return the files that may be other ones by now although nothing said so."""
+        unreadable = {
+            (root, path)
+            for root, odd in enumerate(self._ledger.odd)
+            for path, why in odd.items()
+            if is_unreadable(why) and self._is_other(root, path)
+        }
+        self.suspects |= unreadable
+        return self.suspects | self._suspected
 
     def document(self, root: int, path: str, key: int) -> Document | None:
         """Read a file again for the index; None if it is no longer what the catalog has."""

@@ -43,7 +43,9 @@ def mcp(common: Common, session: str) -> int:
             return exit_code(status)
         if sys.stdin is None or sys.stdout is None:
             raise click.UsageError("The server needs standard input and standard output.")
-        _server().serve(recall, session)
+        server = _server()
+        recall.watch()
+        server.serve(recall, session)
     return EXIT_OK
 
 

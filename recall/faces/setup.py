@@ -6,13 +6,14 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
 from recall import app
-from recall.disk import adopt, initfile, places
+from recall.disk import adopt, heartbeat, initfile, places
 from recall.disk.catalog import FileFaults
 from recall.disk.config import Loaded
 from recall.errors import SettingsError
@@ -143,6 +144,7 @@ def status(common: Common, session: str | None) -> int:
             "ready": bool(snapshot.memories) and structured == len(snapshot.memories),
             "revision": snapshot.revision,
             "sourceStatus": source,
+            "watchers": [one.to_dict() for one in heartbeat.watchers(recall.store.folder)],
             "cache": recall.store.folder,
             "state": str(recall.state_dir),
             "hosts": standing.standing(recall.state_dir, Path.cwd(), home),
@@ -190,6 +192,9 @@ def _status_lines(document: dict[str, Any]) -> Iterator[str]:
         yield show.NO_ROOTS
     for root in document["roots"]:
         yield f"root     {root['scope']:<8} {root['path']}  ({root['origin']})"
+    yield from map(_watcher_line, document["watchers"])
+    if not document["watchers"]:
+        yield "watched  by nobody: each turn walks the roots"
     yield f"cache    {document['cache']}  (can be deleted at any time)"
     yield f"state    {document['state']}"
     yield from standing.standing_lines(document["hosts"])
@@ -201,6 +206,21 @@ def _status_lines(document: dict[str, Any]) -> Iterator[str]:
     yield f"default: {', '.join(unset)}"
     for note in document["notes"]:
         yield f"! {note}"
+
+
+def _watcher_line(one: dict[str, Any]) -> str:
+    """Return the line of one watching process."""
+    since = datetime.fromtimestamp(one["sinceMs"] / 1000).strftime("%Y-%m-%d %H:%M:%S")
+    beat = f"last heartbeat {one['beatAgeMs'] // 1000} s ago"
+    if not one["alive"]:
+        return f"watched  no more: process {one['pid']} died, {beat}"
+    how = f"{one['how']} since {since}"
+    if one["how"] == "inotify":
+        how += f", {show.count(one['folders'], 'folder', 'folders')}"
+    overflows = f", {one['overflows']} overflows" if one["overflows"] else ""
+    events = f"{show.count(one['events'], 'event', 'events')}{overflows}"
+    why = f": {one['why']}" if "why" in one else ""
+    return f"watched  by process {one['pid']}, {how}, {events}, {beat}{why}"
 
 
 @click.command()

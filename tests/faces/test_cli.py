@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from conftest import write
 
 from recall.app import open_recall
 from recall.disk.state import StoredSessions
+from recall.disk.heartbeat import Heartbeat, Watching
 from recall.faces.cli import run
 
 
@@ -236,6 +238,39 @@ def test_status_counts_memories_and_names_sources(recall: Command, folder: Path)
     assert document["roots"][0]["scope"] == "user"
     assert document["settings"]["roots.user"]["source"] == "argument"
     assert document["settings"]["language"] == {"value": "en", "source": "default"}
+
+
+def test_status_names_who_watches(recall: Command, folder: Path) -> None:
+    """How, since when, how much, when last heard of, and why not by events, where it is not."""
+    options = ("--root", "notes")
+    assert recall("status", *options, "--json").json["watchers"] == []
+    assert "watched  by nobody: each turn walks the roots" in recall("status", *options).out
+    cache = recall("status", *options, "--json").json["cache"]
+    heart = Heartbeat(cache)
+    heart.beat(Watching("inotify", since=1_700_000_000.0, folders=3, events=1, overflows=2))
+    [one] = recall("status", *options, "--json").json["watchers"]
+    assert one["beatAgeMs"] < 60_000
+    assert one | {"beatAgeMs": 0} == {
+        "pid": os.getpid(),
+        "alive": True,
+        "how": "inotify",
+        "sinceMs": 1_700_000_000_000,
+        "beatAgeMs": 0,
+        "folders": 3,
+        "events": 1,
+        "walks": 0,
+        "overflows": 2,
+    }
+    line = rf"watched  by process {os.getpid()}, inotify since 2023-11-1\d [\d:]+, 3 folders, "
+    line += r"1 event, 2 overflows, last heartbeat \d+ s ago"
+    assert re.search(line, recall("status", *options).out)
+    heart.beat(Watching("polling", "the system allows no more watches", since=1_700_000_000.0))
+    out = recall("status", *options).out
+    assert re.search(r"polling since .*s ago: the system allows no more watches\n", out)
+    [file] = Path(cache).glob("watch-*.json")
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"start": "another process"}))
+    out = recall("status", *options).out
+    assert f"watched  no more: process {os.getpid()} died, last heartbeat" in out
 
 
 def test_init_writes_a_config_that_tree_then_uses(recall: Command, folder: Path) -> None:

@@ -23,6 +23,7 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client  # noqa: E
 
 from recall.app import Recall, open_recall  # noqa: E402 - as above
 from recall.core.sink import json_text  # noqa: E402 - as above
+from recall.disk.heartbeat import watchers  # noqa: E402 - as above
 from recall.engine.session import Session  # noqa: E402 - as above
 from recall.errors import RequestError  # noqa: E402 - as above
 from recall.faces import mcp_schema, mcp_server  # noqa: E402 - as above
@@ -614,6 +615,24 @@ def test_json_prints_what_a_host_would_be_told(place: Place, language: str) -> N
     assert told["sourceStatus"]["complete"] is True
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="watched on Linux alone")
+def test_while_it_serves_it_watches(place: Place) -> None:
+    """Others can see that the server watches; an edit is in its next answer."""
+
+    async def work(client: Client) -> None:
+        await ask(client, mode="explore")
+        with place.recall() as recall:
+            [one] = watchers(recall.store.folder)
+        assert (one.how, one.alive) == ("inotify", True)
+        assert one.pid != os.getpid()
+        (place.memory / "project" / "fresh.md").write_text("# Zanzibar, newly\n", encoding="utf-8")
+        answer = await ask(client, mode="search", keywords=["zanzibar"])
+        assert [found["ref"] for found in answer["results"]] == ["project:fresh.md"]
+        assert answer["sourceStatus"]["freshness"] == {"state": "fresh", "ageMs": 0}
+
+    place.talk(work)
+
+
 @pytest.mark.parametrize("missing", ["mcp", "mcp_types"])
 def test_without_the_extra_it_says_what_to_install(place: Place, missing: str) -> None:
     """Where the SDK is missing, or is version 1, one sentence names the command; exit code 1."""
@@ -630,7 +649,7 @@ def test_other_commands_import_nothing_of_it(place: Place) -> None:
     code, out, err = finish(place.start("-c", script, "tree", *place.options()))
     assert out and code == 0
     assert "'recall'" in err and "'click'" in err
-    for name in ("mcp", "mcp_types", "pydantic", "anyio", "asyncio", "starlette"):
+    for name in ("mcp", "mcp_types", "pydantic", "anyio", "asyncio", "starlette", "watchdog"):
         assert f"'{name}'" not in err
 
 
