@@ -22,6 +22,7 @@ COMMANDS = {
     "tokens": "benchmarks.tokens",
     "transcript": "benchmarks.transcript",
     "turns": "benchmarks.turns.command",
+    "watching": "benchmarks.watching",
 }
 
 

@@ -35,8 +35,8 @@ from recall.settings import Arguments, Settings
 
 if TYPE_CHECKING:
     from recall.core.events import Emit
-    from recall.engine.selecting import Selecting
     from recall.disk.heartbeat import Watching
+    from recall.engine.selecting import Selecting
 
 __all__ = ["Recall", "open_recall"]
 

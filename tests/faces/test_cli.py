@@ -15,8 +15,8 @@ import pytest
 from conftest import write
 
 from recall.app import open_recall
-from recall.disk.state import StoredSessions
 from recall.disk.heartbeat import Heartbeat, Watching
+from recall.disk.state import StoredSessions
 from recall.faces.cli import run
 
 
