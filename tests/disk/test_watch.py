@@ -30,6 +30,7 @@ from store_factory import (
 )
 
 from recall.disk import watch as watching
+from recall.disk.catalog import Catalog
 from recall.disk.store import Store
 
 __all__ = ["cache", "parses", "store"]
@@ -218,6 +219,42 @@ def test_links_are_followed_to_folders_that_no_walk_lists(
     assert how(watched)[0] == "inotify"
 
 
+def test_a_link_that_led_nowhere_is_forgotten_with_it(
+    watched: Store, root: Path, tmp_path: Path
+) -> None:
+    (root / "link.md").symlink_to("nowhere.md")
+    assert watched.refresh().status.skipped_total == 1
+    (root / "link.md").unlink()
+    assert watched.refresh().status.skipped_total == 0
+    same_as_new(watched, tmp_path, root)
+
+
+def test_what_a_reader_found_changed_is_read_again_without_an_event(
+    watched: Store, root: Path
+) -> None:
+    memory = watched.refresh().memories["project:top.md"]
+    with open(root / "top.md", "r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        at = mapped.find(b"Top\n---\nbody")
+        mapped[at : at + 12] = b"Cup\n---\nBODY"
+        mapped.flush()
+        assert watched.refresh().memories["project:top.md"].title == "Top"
+        watched.read(memory)
+        assert watched.refresh().memories["project:top.md"].title == "Cup"
+
+
+def test_watches_of_folders_that_went_are_let_go(
+    watched: Store, root: Path, tmp_path: Path
+) -> None:
+    for number in range(5):
+        (root / "deploy").rename(tmp_path / f"away-{number}")
+        write(root, "deploy/deep/er.md", "body", name="Deeper")
+        watched.refresh()
+    info = Path(f"/proc/self/fdinfo/{_inotify(watched).fileno()}").read_text()
+    state = watched.watching
+    assert state is not None
+    assert info.count("inotify wd:") == state.folders == 3
+
+
 def test_what_no_memory_is_wakes_nobody(watched: Store, root: Path) -> None:
     for number in range(20):
         (root / ".draft.md.swp").write_text(f"{number}")
@@ -240,6 +277,13 @@ def test_others_commits_are_followed(watched: Store, root: Path, cache: Path) ->
         first, second = (watched, other) if number % 2 else (other, watched)
         assert facts(first.refresh()) == facts(second.refresh())
     other.close()
+
+
+def test_what_others_committed_is_looked_at(watched: Store, cache: Path) -> None:
+    other = Catalog(str(cache))
+    other.apply([], [(0, "top.md")], {})  # it had walked before the file was there
+    other.close()
+    assert "project:top.md" in watched.refresh().memories
 
 
 def test_another_database_is_walked_for(watched: Store, root: Path, cache: Path) -> None:
