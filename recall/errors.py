@@ -10,6 +10,7 @@
     ├── SettingsError               .file .key; a configuration that can't be used
     ├── RootError                   .path; a memory root that can't be used at all
     ├── ConflictError               .path; a file changed between reading and writing
+    ├── AnnotationError             .retry; an annotator gave no metadata for a memory
     └── StoreError                  the cache can't be opened, built or locked
 
 Bad memory files raise nothing: what is wrong with them is a value, `recall.model.Fault`.
@@ -166,3 +167,13 @@ class StoreError(RecallError):
     """The cache can't be opened, built or locked; deleting it is always safe."""
 
     code = "STORE_ERROR"
+
+
+class AnnotationError(RecallError):
+    """An annotator can't give metadata for a memory; `retry`: another try may help."""
+
+    code = "ANNOTATION_ERROR"
+
+    def __init__(self, message: str, *, retry: bool = False, fix: str | None = None) -> None:
+        super().__init__(message, fix=fix)
+        self.retry = retry

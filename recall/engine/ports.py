@@ -9,9 +9,11 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
+from recall.core.annotation import Annotation, Unannotated
 from recall.core.conversation import Conversation
 from recall.core.question import Question
 from recall.core.snapshot import Snapshot
+from recall.core.vocabulary import Vocabulary
 from recall.model import Memory, Parsed
 
 
@@ -108,4 +110,20 @@ class Selector(Protocol):
 
         Runs in a thread of its own. What comes after `deadline_ms`, raises, repeats a ref or
         names one that is not among `leaves` counts as no answer.
+        """
+
+
+class Annotator(Protocol):
+    """Who writes metadata for legacy memories: heuristics, or a model."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it: `heuristic`, `model`."""
+
+    def annotate(self, memory: Unannotated, vocabulary: Vocabulary) -> Annotation:
+        """Return metadata for the memory's missing fields, valid by the writing rules.
+
+        `vocabulary` is that of the memory's scope, as it is now. Raises AnnotationError, with a
+        reason that `recall doctor` shows, where it can't; `retry` there says whether another try
+        may help.
         """
