@@ -16,6 +16,7 @@ from typing import Protocol, cast
 COMMANDS = {
     "concurrency": "benchmarks.concurrency",
     "crash": "benchmarks.crash",
+    "hooks": "benchmarks.hooks",
     "peers": "benchmarks.peers.command",
     "quality": "benchmarks.quality.command",
     "speed": "benchmarks.speed",

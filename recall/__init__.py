@@ -6,9 +6,10 @@
 ...     answer = recall.search_memory(mode="search", keywords=["who approves a deploy"])
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing is a slow import
 if TYPE_CHECKING:
+    from typing import Any
+
     from recall.app import Recall as Recall
     from recall.app import open_recall as open_recall
     from recall.core.events import Event as Event
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from recall.engine.ports import Leaf as Leaf
     from recall.engine.ports import Selector as Selector
     from recall.engine.session import Session as Session
+    from recall.errors import AnnotationError as AnnotationError
     from recall.errors import ConflictError as ConflictError
     from recall.errors import CursorError as CursorError
     from recall.errors import InvalidCursor as InvalidCursor
@@ -46,7 +48,14 @@ _HOME = {
     "recall.engine.ports": ("Leaf", "Selector"),
     "recall.engine.session": ("Session",),
     "recall.errors": (
-        *("ConflictError", "CursorError", "InvalidCursor", "RecallError", "RequestError"),
+        *(
+            "AnnotationError",
+            "ConflictError",
+            "CursorError",
+            "InvalidCursor",
+            "RecallError",
+            "RequestError",
+        ),
         *("RootError", "SettingsError", "StaleCursor", "StoreError"),
     ),
     "recall.faces.mcp_schema": ("tool_entry",),
@@ -58,7 +67,7 @@ _MODULE = {name: module for module, names in _HOME.items() for name in names}
 __all__ = sorted(_MODULE)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import a public name when it is first used: a hook's process must start fast."""
     if name not in _MODULE:
         raise AttributeError(f"module 'recall' has no attribute {name!r}")

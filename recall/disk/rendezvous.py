@@ -7,23 +7,30 @@ it needs anything else.
 from __future__ import annotations
 
 import os
-import stat
 from binascii import crc32
-from collections.abc import Mapping
+
+TYPE_CHECKING = False  # typing is a slow import
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _NAMES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
+_OWN = ("RECALL_SESSION",)
+"""Variables that are one process's own."""
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _MODE = 0o700
 
 
-def shaping(env: Mapping[str, str]) -> dict[str, str]:
-    """Return what shapes settings in an environment, and which code reads them.
+def shape(env: Mapping[str, str]) -> str:
+    """Return what shapes settings in an environment, and which code reads them, as one text.
 
     Two processes in which it is equal have the same settings in the same folder.
     """
-    kept = {name: env[name] for name in sorted(env) if name in _NAMES or name.startswith("RECALL_")}
-    kept.pop("RECALL_SESSION", None)  # one server's own
-    return {**kept, "package": _PACKAGE}
+    kept = [
+        f"{name}={env[name]}"
+        for name in sorted(env)
+        if name in _NAMES or (name.startswith("RECALL_") and name not in _OWN)
+    ]
+    return "\n".join((*kept, _PACKAGE))
 
 
 def folder(env: Mapping[str, str]) -> str:
@@ -41,15 +48,15 @@ def is_private(path: str) -> bool:
     except OSError:
         return False
     return (
-        stat.S_ISDIR(found.st_mode)
+        found.st_mode & 0o170000 == 0o040000  # a folder, no link to one
         and found.st_uid == os.getuid()
-        and stat.S_IMODE(found.st_mode) & 0o077 == 0
+        and found.st_mode & 0o077 == 0
     )
 
 
-def prefix(shape: Mapping[str, str]) -> str:
+def _prefix(env: Mapping[str, str]) -> str:
     """Return what the names of all sockets of such servers begin with."""
-    return f"{crc32(repr(sorted(shape.items())).encode('utf-8', 'surrogateescape')):08x}-"
+    return f"{crc32(os.fsencode(shape(env))):08x}-"
 
 
 def sockets(env: Mapping[str, str]) -> list[str]:
@@ -57,7 +64,7 @@ def sockets(env: Mapping[str, str]) -> list[str]:
     where = folder(env)
     if not is_private(where):
         return []
-    begin = prefix(shaping(env))
+    begin = _prefix(env)
     found = []
     with os.scandir(where) as entries:
         for entry in entries:
@@ -75,4 +82,4 @@ def new_socket(env: Mapping[str, str]) -> str:
     os.makedirs(where, mode=_MODE, exist_ok=True)
     if not is_private(where):
         raise PermissionError(f"{where} is not this user's own")
-    return os.path.join(where, f"{prefix(shaping(env))}{os.getpid()}.sock")
+    return os.path.join(where, f"{_prefix(env)}{os.getpid()}.sock")

@@ -1,26 +1,34 @@
 """`recall hook EVENT`: a host's hook, JSON in and JSON out. Starts fast and never fails the host.
 
 Where a server of the same settings runs (`recall mcp` of any session), it answers: it has the
-memories open. Otherwise this process opens them itself. Only the standard library's cheap parts
-are imported here; whatever happens, the exit code is 0, and what went wrong is one line on
-standard error and in the log.
+memories open, and this process only carries bytes. Otherwise this process opens them itself.
+Nothing but the standard library's cheapest parts is imported for that (`_socket` is what `socket`
+is made of, and takes a millisecond where that takes five). Whatever happens, the exit code is 0,
+and what went wrong is one line on standard error and in the log.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
 from recall.disk import rendezvous
 
+TYPE_CHECKING = False  # typing is a slow import
 if TYPE_CHECKING:
     from recall.settings import Arguments
 
 DEADLINE_S = 8.0
 """A hook that has not answered by then answers nothing: the first index of a large corpus."""
 _CONNECT_S = 0.2
+_CHUNK = 65_536
+GREETING = b"recall hook 1"
+ANSWERED, FAILED, OTHER = b"+", b"-", b"?"
+"""How a server's reply begins: what to print, what went wrong, or that it has other settings."""
+
+
+class HookFailed(Exception):
+    """A server said what went wrong."""
 
 
 def main(event: str, host: str, arguments: Arguments | None = None) -> int:
@@ -28,75 +36,62 @@ def main(event: str, host: str, arguments: Arguments | None = None) -> int:
 
     `arguments` that a command line adds are for this process alone: no server is asked.
     """
-    _end_at_deadline(event)
     try:
-        document = _answer(event, host, arguments)
-        if document is not None:
-            sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+        given = sys.stdin.buffer.read()
+        printed = ask_server(event, host, given) if arguments is None else None
+        if printed is None:
+            printed = _alone(event, host, given, arguments)
+        if printed:
+            sys.stdout.buffer.write(printed + b"\n")
             sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - nothing may reach the host
         complain(f"{event}: {_worded(error)}")
     return 0
 
 
-def _answer(event: str, host: str, arguments: Arguments | None) -> dict[str, Any] | None:
-    given = json.loads(sys.stdin.buffer.read() or b"{}")
-    if not isinstance(given, dict):
-        raise ValueError("standard input holds no JSON object")
-    if event == "UserPromptSubmit" and not str(given.get("prompt") or "").strip():
-        return None  # Qwen Code fires once more within a turn, without a prompt
-    ask = {"event": event, "host": host, "input": given, "cwd": _folder(given), "pid": os.getppid()}
-    text = ask_server(ask) if arguments is None else None
-    if text is None:
-        from recall.faces.hook_desk import Desk
+def ask_server(event: str, host: str, given: bytes) -> bytes | None:
+    """Return what a running server would have printed; None where none runs or can answer.
 
-        text = Desk(arguments).answer(ask, os.environ)
-    return output(event, text)
-
-
-def _folder(given: dict[str, Any]) -> str:
-    """Return the session's folder: what the host says, else where the hook was started."""
-    named = given.get("cwd")
-    return named if isinstance(named, str) and os.path.isabs(named) else os.getcwd()
-
-
-def output(event: str, text: str) -> dict[str, Any] | None:
-    """Return the JSON that puts the text before the model; None where there is none."""
-    if not text:
-        return None
-    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
-
-
-def ask_server(ask: dict[str, Any]) -> str | None:
-    """Return a running server's answer; None where none runs, or none can answer."""
+    Raises HookFailed with what the server says went wrong.
+    """
     paths = rendezvous.sockets(os.environ)
     if not paths:
         return None
-    import socket
-
-    request = {**ask, "shape": rendezvous.shaping(os.environ)}
+    fields = (event, host, os.getcwd(), str(os.getppid()), rendezvous.shape(os.environ))
+    request = b"\0".join((GREETING, *map(os.fsencode, fields), given))
     for path in paths:
-        try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-                line.settimeout(_CONNECT_S)
-                line.connect(path)
-                line.settimeout(DEADLINE_S)
-                line.sendall(json.dumps(request).encode())
-                line.shutdown(socket.SHUT_WR)
-                with line.makefile("rb") as reader:
-                    answer = json.loads(reader.read() or b"{}")
-        except ConnectionRefusedError:
-            _forget(path)
-            continue
-        except FileNotFoundError:
-            continue
-        except OSError:
-            continue
-        if "text" in answer:
-            return str(answer["text"])
-        if "failed" in answer:
-            raise RuntimeError(answer["failed"])
+        reply = _exchange(path, request)
+        if reply[:1] == ANSWERED:
+            return reply[1:]
+        if reply[:1] == FAILED:
+            raise HookFailed(reply[1:].decode("utf-8", "replace"))
     return None
+
+
+def _exchange(path: str, request: bytes) -> bytes:
+    """Return what the server behind the socket replies; nothing where it doesn't."""
+    from _socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
+
+    line = socket(AF_UNIX, SOCK_STREAM)
+    try:
+        line.settimeout(_CONNECT_S)
+        line.connect(path)
+        line.settimeout(DEADLINE_S)
+        line.sendall(request)
+        line.shutdown(SHUT_WR)
+        parts = []
+        while part := line.recv(_CHUNK):
+            parts.append(part)
+        return b"".join(parts)
+    except ConnectionRefusedError:
+        _forget(path)
+        return b""
+    except TimeoutError:
+        raise HookFailed(f"a server did not answer within {DEADLINE_S:.0f} s") from None
+    except OSError:
+        return b""
+    finally:
+        line.close()
 
 
 def _forget(path: str) -> None:
@@ -107,18 +102,31 @@ def _forget(path: str) -> None:
         return
 
 
+def _alone(event: str, host: str, given: bytes, arguments: Arguments | None) -> bytes:
+    import gc
+
+    gc.disable()  # the process ends before there is anything to collect
+    _end_at_deadline(event)
+    from recall.faces.hook_desk import Ask, Desk, printed
+
+    ask = Ask.read(event, host, os.getcwd(), os.getppid(), given)
+    return printed(event, Desk(arguments).answer(ask, os.environ))
+
+
 def _end_at_deadline(event: str) -> None:
-    import signal
+    from signal import ITIMER_REAL, SIGALRM, setitimer, signal
 
     def end(*_: object) -> None:
         complain(f"{event}: not done after {DEADLINE_S:.0f} s; nothing was injected")
         os._exit(0)
 
-    signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, DEADLINE_S)
+    signal(SIGALRM, end)
+    setitimer(ITIMER_REAL, DEADLINE_S)
 
 
 def _worded(error: BaseException) -> str:
+    if isinstance(error, HookFailed):
+        return " ".join(str(error).split())
     fix = getattr(error, "fix", None) or ""
     return " ".join(f"{type(error).__name__}: {error} {fix}".split())
 

@@ -4,10 +4,12 @@ the server that answers for many.
 
 from __future__ import annotations
 
+import json
+import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from recall import app
 from recall.core.hosts import (
@@ -30,6 +32,54 @@ from recall.settings import Arguments, Settings
 _OPEN_KEPT = 4
 
 
+class Ask(NamedTuple):
+    """One hook: the event, the host that fired it, and what the host wrote."""
+
+    event: str
+    host: str
+    given: Mapping[str, Any]
+    cwd: str
+    """The session's folder."""
+    parent: int
+    """The process that started the hook."""
+
+    @classmethod
+    def read(cls, event: str, host: str, cwd: str, parent: int, data: bytes) -> Ask:
+        """Return the hook that `data` spells; raises ValueError where it is no JSON object.
+
+        The session's folder is the one that the host names, else `cwd`.
+        """
+        given = json.loads(data or b"{}")
+        if not isinstance(given, dict):
+            raise ValueError("standard input holds no JSON object")
+        named = given.get("cwd")
+        at = named if isinstance(named, str) and os.path.isabs(named) else cwd
+        return cls(event, host, given, at, parent)
+
+    def text(self, name: str) -> str:
+        """Return what the host says under `name`, empty where that is no text."""
+        value = self.given.get(name)
+        return value if isinstance(value, str) else ""
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether it is no part of the conversation.
+
+        Qwen Code fires a prompt's hook once more within a turn, without a prompt; Codex fires it
+        for a sub-agent's prompt, under the session's id.
+        """
+        silent = self.event == PROMPT and not self.text("prompt").strip()
+        return silent or bool(self.given.get("agent_id"))
+
+
+def printed(event: str, text: str) -> bytes:
+    """Return the JSON that puts the text before the model; nothing where there is none."""
+    if not text:
+        return b""
+    told = {"hookEventName": event, "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": told}, ensure_ascii=False).encode("utf-8", "replace")
+
+
 class Desk:
     """Answers hooks; keeps the corpora that it opened. Safe to call from several threads."""
 
@@ -40,25 +90,23 @@ class Desk:
         self._open: dict[Settings, app.Recall] = {}
         self._shared: app.Recall | None = None
 
-    def answer(self, ask: Mapping[str, Any], env: Mapping[str, str]) -> str:
+    def answer(self, ask: Ask, env: Mapping[str, str]) -> str:
         """Return the text to inject, often empty.
 
-        `ask` holds `event`, `host`, `input` (what the host wrote), `cwd` and `pid`, the hook's
-        parent. Raises RecallError for settings, memories or an event that can't be used.
+        Raises RecallError for settings, memories, an event or a host that can't be used.
         """
-        event, given = str(ask["event"]), ask["input"]
-        host = HOSTS.get(str(ask["host"]))
+        host = HOSTS.get(ask.host)
         if host is None:
-            raise RequestError(f"no host is named {ask['host']}", field="host", fix=_known(HOSTS))
-        if event not in EVENTS:
-            raise RequestError(f"no hook is named {event}", field="event", fix=_known(EVENTS))
-        if given.get("agent_id"):
-            return ""  # a sub-agent's: Codex fires its prompts under the session's id
-        recall = self._recall(str(ask["cwd"]), env)
-        name = _text(given, "session_id")
+            raise RequestError(f"no host is named {ask.host}", field="host", fix=_known(HOSTS))
+        if ask.event not in EVENTS:
+            raise RequestError(f"no hook is named {ask.event}", field="event", fix=_known(EVENTS))
+        if ask.asks_nothing:
+            return ""
+        recall = self._recall(ask.cwd, env)
+        name = ask.text("session_id")
         session = session_of(host.name, name) if name else ""
-        text = self._injected(recall, host, event, given, session) if session else ""
-        self._note(recall, host, event, given, session, int(ask["pid"]))
+        text = _injected(recall, host, ask, session) if session else ""
+        _note(recall, host, ask, session)
         return text
 
     def share(self, recall: app.Recall) -> None:
@@ -86,46 +134,33 @@ class Desk:
                 self._open.pop(next(iter(self._open))).close()
         return recall
 
-    def _injected(
-        self, recall: app.Recall, host: Host, event: str, given: Mapping[str, Any], session: str
-    ) -> str:
-        talk = recall.hosted(session, host, _text(given, "transcript_path"))
-        if event == STARTS:
-            return talk.started(_text(given, "source"))
-        if event == PROMPT:
-            return talk.prompted(_text(given, "prompt"))
-        if event == COMPACTS:
-            talk.compacting()
-        elif event == COMPACTED:
-            talk.compacted()
-        return ""
 
-    def _note(
-        self,
-        recall: app.Recall,
-        host: Host,
-        event: str,
-        given: Mapping[str, Any],
-        session: str,
-        parent: int,
-    ) -> None:
-        process = host_process(parent)
-        HostLog(recall.state_dir).note(
-            host.name,
-            event,
-            recall.settings.project_dir,
-            session=session,
-            process=str(process) if process else "",
-            ended=event == ENDS,
-            compacted=event in (COMPACTS, COMPACTED)
-            or (event == STARTS and given.get("source") == "compact"),
-        )
+def _injected(recall: app.Recall, host: Host, ask: Ask, session: str) -> str:
+    talk = recall.hosted(session, host, ask.text("transcript_path"))
+    if ask.event == STARTS:
+        return talk.started(ask.text("source"))
+    if ask.event == PROMPT:
+        return talk.prompted(ask.text("prompt"))
+    if ask.event == COMPACTS:
+        talk.compacting()
+    elif ask.event == COMPACTED:
+        talk.compacted()
+    return ""
 
 
-def _text(given: Mapping[str, Any], name: str) -> str:
-    value = given.get(name)
-    return value if isinstance(value, str) else ""
+def _note(recall: app.Recall, host: Host, ask: Ask, session: str) -> None:
+    process = host_process(ask.parent)
+    HostLog(recall.state_dir).note(
+        host.name,
+        ask.event,
+        recall.settings.project_dir,
+        session=session,
+        process=str(process) if process else "",
+        ended=ask.event == ENDS,
+        compacted=ask.event in (COMPACTS, COMPACTED)
+        or (ask.event == STARTS and ask.text("source") == "compact"),
+    )
 
 
-def _known(names: object) -> str:
-    return "Known: " + ", ".join(names) + "."  # type: ignore[arg-type]
+def _known(names: Iterable[str]) -> str:
+    return f"Known: {', '.join(names)}."

@@ -1,6 +1,6 @@
 """Answering hooks from a process that has the memories open: a Unix socket beside the MCP server.
 
-One request a connection, JSON both ways: what a hook's process was given, and the text to inject.
+One request a connection: what a hook's process was given, and what it prints.
 Only this user can reach the socket (its folder is private), and only hooks with the same settings
 and the same code are answered.
 """
@@ -8,17 +8,16 @@ and the same code are answered.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import socket
 import threading
-from typing import Any
 
 from recall.app import Recall
 from recall.disk import rendezvous
 from recall.errors import RecallError
-from recall.faces.hook_desk import Desk
+from recall.faces.hook import ANSWERED, FAILED, GREETING, OTHER
+from recall.faces.hook_desk import Ask, Desk, printed
 
 log = logging.getLogger("recall.hooks")
 
@@ -26,6 +25,7 @@ _WAIT_S = 5.0
 """How long a hook may take to send its request."""
 _MOST = 64 * 1024 * 1024
 _CHUNK = 65_536
+_FIELDS = 6  # before what the host wrote
 
 
 class HookServer:
@@ -82,23 +82,34 @@ class HookServer:
         with connection:
             connection.settimeout(_WAIT_S)
             try:
-                answer = self._answer(json.loads(_received(connection)))
+                reply = self._reply(_received(connection))
             except (OSError, ValueError) as error:
                 log.debug("a hook's request: %s", error)
                 return
             with contextlib.suppress(OSError):
-                connection.sendall(json.dumps(answer).encode())
+                connection.sendall(reply)
 
-    def _answer(self, ask: dict[str, Any]) -> dict[str, Any]:
-        if ask.get("shape") != rendezvous.shaping(os.environ):
-            return {"other": True}
+    def _reply(self, request: bytes) -> bytes:
+        greeting, *fields, given = request.split(b"\0", _FIELDS)
+        if greeting != GREETING:
+            raise ValueError("no request of a hook")
+        event, host, cwd, parent, shape = map(os.fsdecode, fields)
+        if shape != rendezvous.shape(os.environ):
+            return OTHER
         try:
-            return {"text": self._desk.answer(ask, os.environ)}
+            ask = Ask.read(event, host, cwd, int(parent), given)
+            return ANSWERED + printed(event, self._desk.answer(ask, os.environ))
         except RecallError as error:
-            return {"failed": f"{error.message} {error.fix or ''}".strip()}
+            return FAILED + _utf8(f"{type(error).__name__}: {error.message} {error.fix or ''}")
+        except ValueError as error:  # what the host wrote is no JSON
+            return FAILED + _utf8(f"{type(error).__name__}: {error}")
         except Exception as error:
             log.exception("a hook failed")
-            return {"failed": f"{type(error).__name__}: {error}"}
+            return FAILED + _utf8(f"{type(error).__name__}: {error}")
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def _received(connection: socket.socket) -> bytes:
