@@ -177,3 +177,6 @@ class AnnotationError(RecallError):
     def __init__(self, message: str, *, retry: bool = False, fix: str | None = None) -> None:
         super().__init__(message, fix=fix)
         self.retry = retry
+
+    def details(self) -> dict[str, Any]:
+        return {**super().details(), "retry": self.retry}

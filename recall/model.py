@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -92,14 +93,60 @@ class Metadata:
         return not self.missing
 
 
-@dataclass(frozen=True, slots=True)
 class Parsed:
-    """A memory file, read: its metadata, the whole body as text, the body's version, faults."""
+    """A memory file, read: its metadata, the whole body as text, the body's version, faults.
 
-    metadata: Metadata
-    body: str
-    version: str
-    faults: tuple[Fault, ...] = ()
+    Metadata and faults are worked out when they are first asked for: who only wants the body of a
+    file that the catalog knows needs no YAML parser.
+    """
+
+    __slots__ = ("_about", "_read", "body", "head", "version")
+
+    def __init__(
+        self,
+        body: str,
+        version: str,
+        head: str,
+        read: Callable[[], tuple[Metadata, tuple[Fault, ...]]],
+    ) -> None:
+        """`head` is the text between the fences as it stands; `read` makes something of it."""
+        self.body = body
+        self.version = version
+        self.head = head
+        self._read = read
+        self._about: tuple[Metadata, tuple[Fault, ...]] | None = None
+
+    @property
+    def metadata(self) -> Metadata:
+        return self._known()[0]
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        return self._known()[1]
+
+    def _known(self) -> tuple[Metadata, tuple[Fault, ...]]:
+        if self._about is None:
+            self._about = self._read()
+        return self._about
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Parsed):
+            return NotImplemented
+        return (self.body, self.version, self._known()) == (
+            other.body,
+            other.version,
+            other._known(),
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.body, self.version))
+
+    def __repr__(self) -> str:
+        return f"Parsed({self.metadata!r}, {self.body!r}, {self.version!r}, {self.faults!r})"
+
+
+SHOWN_TITLE, SHOWN_DESCRIPTION = 256, 512
+"""Characters of a title and a description that a leaf holds; the file's own may be longer."""
 
 
 class Memory(NamedTuple):

@@ -179,6 +179,7 @@ def test_every_error_code_is_on_the_tools_page() -> None:
         errors.SettingsError("m", file="f", key="k"),
         errors.RootError("m", path="p"),
         errors.ConflictError("p"),
+        errors.AnnotationError("m"),
         errors.StoreError("m"),
     ]
     assert set(rows) == {error.code for error in samples}

@@ -7,10 +7,11 @@ Identifiers are also kept whole (`c++`, `.env`) and in parts (`getUserName` → 
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
+
+from recall.core.lazy import pattern
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -19,18 +20,18 @@ _UNSPACED = (
     "\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003ffff"
 )
-RUN = re.compile(f"[{_UNSPACED}]+")
+RUN = pattern(f"[{_UNSPACED}]+")
 """A run of a script that does not put spaces between words (CJK and South-East Asia)."""
 
 # These patterns begin with what is rare in text, so that most of it is skipped quickly; what
 # must stand before is checked by looking back.
-_HUMP_START = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?<=[A-Z]{2})(?=[a-z]{2}))")
-_WORD_REST = re.compile(r"[A-Za-z0-9]*")
-_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_LANGUAGE = re.compile(
+_HUMP_START = pattern(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?<=[A-Z]{2})(?=[a-z]{2}))")
+_WORD_REST = pattern(r"[A-Za-z0-9]*")
+_HUMP = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_LANGUAGE = pattern(
     r"(?:\+\+(?<=[A-Za-z]\+\+)(?<![\w+#][A-Za-z]\+\+)|#(?<=[A-Za-z]#)(?<![\w+#][A-Za-z]#))(?![\w+#])"
 )
-_DOTTED = re.compile(r"\.(?<![\w.]\.)[A-Za-z][\w-]*")
+_DOTTED = pattern(r"\.(?<![\w.]\.)[A-Za-z][\w-]*")
 _MAX_WORD = 64
 
 

@@ -7,9 +7,10 @@ object that is wholly there is found, in time linear in the text.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from recall.core.lazy import pattern
 
 
 class Result(NamedTuple):
@@ -32,11 +33,11 @@ _USUAL = 1 << 14
 
 # An object that begins like a result (whatever the order of its keys), or like an envelope
 # around one; inside a JSON string its quotes and line feeds are escaped.
-_OPENING = re.compile(
+_OPENING = pattern(
     r'\{(?:\s|\\++[nrt])*+(\\*+)"(?:ref|version|content|range|title|matches|truncated|'
     r'previousCursor|nextCursor|continuation)\1"'
 )
-_REST_OF_STRING = re.compile(r'(?:[^"\\]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
+_REST_OF_STRING = pattern(r'(?:[^"\\]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
 _DECODE = json.JSONDecoder(strict=False).raw_decode
 
 

@@ -10,12 +10,12 @@ is refused before it is looked into.
 from __future__ import annotations
 
 import json
-import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from recall.core.lazy import pattern
 from recall.errors import InvalidCursor
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ FARTHEST = 2**53
 SHORTEST_KEY = 16
 """Keys shorter than this, in bytes, sign nothing; disk/keys.py makes longer ones."""
 
-_SPELLING = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{43}")
+_SPELLING = pattern(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{43}")
 _FIX = "Pass a cursor exactly as it was returned, or start again without one."
 
 

@@ -8,6 +8,7 @@ import tomllib
 from typing import Any
 
 from recall.core import yamlhead
+from recall.core.lazy import pattern
 from recall.core.salvage import (
     FIELD_CHARS,
     LINE_END,
@@ -63,7 +64,7 @@ def _syntax_fault(kind: str, reason: str, first_line: int) -> Fault:
     )
 
 
-_LINE = re.compile(r"""[ \t]*["']?([A-Za-z_-]{1,40})["']?[ \t]*[=:][ \t]*(\S.*)""")
+_LINE = pattern(r"""[ \t]*["']?([A-Za-z_-]{1,40})["']?[ \t]*[=:][ \t]*(\S.*)""")
 
 
 def _lines(head: str, first_line: int) -> dict[str, Field]:

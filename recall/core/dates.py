@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from recall.core.lazy import pattern
+
 _NAMES = (
     "january february march april may june july august september october november december"
 ).split()
@@ -22,11 +24,11 @@ _YEAR = r"(?:19|20)\d\d"
 
 # What must stand before is checked by looking back, so that the search can skip what is not a
 # digit or a month's capital.
-_YEAR_ANYWHERE = re.compile(_YEAR)
-_NUMERIC = re.compile(
+_YEAR_ANYWHERE = pattern(_YEAR)
+_NUMERIC = pattern(
     rf"({_YEAR})(?<!\d[0-9]{{4}})\s?[-/.年]\s?(\d{{1,2}})(?:\s?[-/.月]\s?(\d{{1,2}}))?(?!\d)"
 )
-_MONTH_DAY_ZH = re.compile(r"(?<![\d年])(\d{1,2})\s?月(?:\s?(\d{1,2})\s?[日号])?")
+_MONTH_DAY_ZH = pattern(r"(?<![\d年])(\d{1,2})\s?月(?:\s?(\d{1,2})\s?[日号])?")
 _MONTH_FIRST = (
     rf"({_NAME})\.?(?:\s+(\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:,?\s+({_YEAR}))?(?![A-Za-z\d])"
 )
@@ -36,7 +38,7 @@ _DAY_FIRST = (
 _WRITTEN = (re.compile(_DAY_FIRST), re.compile(_MONTH_FIRST))
 _TYPED = (re.compile(_DAY_FIRST, re.I), re.compile(r"(?<![A-Za-z])" + _MONTH_FIRST, re.I))
 """As people write in texts, and as they type into a search: in any case."""
-_TIMED = re.compile(r"\b(?:in|of|mid|early|late|last|since|until|during)[ -](?:may|march)\b", re.I)
+_TIMED = pattern(r"\b(?:in|of|mid|early|late|last|since|until|during)[ -](?:may|march)\b", re.I)
 
 _Date = tuple[int | None, int, int | None]
 """Year, month, day."""

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from recall.core.headlines import lines_of
+from recall.core.lazy import pattern
 
 MAX_BODY = 1 << 16
 """Characters of a body that are looked at."""
@@ -23,13 +24,13 @@ class Derived(NamedTuple):
     sentence: str
 
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\](?:[ \t]+|$))?")
-_QUOTE = re.compile(r" {0,3}>[ \t]?")
-_NO_PROSE = re.compile(
+_ATX = pattern(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_FENCE = pattern(r" {0,3}(`{3,}|~{3,})")
+_RULE = pattern(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_SETEXT = pattern(r" {0,3}(=+|-+)[ \t]*$")
+_ITEM = pattern(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\](?:[ \t]+|$))?")
+_QUOTE = pattern(r" {0,3}>[ \t]?")
+_NO_PROSE = pattern(
     r"[ \t]*(?:\||\{[%:{]|\[![A-Za-z]+\]|\[[^\]]{1,100}\]:|(?:import|export)[ \t].*(?:from|=)|:{3})"
 )
 
@@ -159,13 +160,13 @@ def _prose_of(markdown: str) -> str:
     return text if any(c.isalnum() for c in text) else ""
 
 
-_IMAGE = re.compile(r"!\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])?")
-_LINK = re.compile(r"\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)?\)|\[[^\[\]]*\])")
-_WIKI = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->")
-_ATTRIBUTES = re.compile(r"[ \t]*\{[:#.][^{}]*\}[ \t]*$")
-_EMPHASIS = re.compile(r"(?<![\w*])\*([^\s*][^*]*)\*(?![\w*])|(?<!\w)_([^\s_][^_]*)_(?!\w)")
-_BACKSLASH = re.compile(r"\\([!-/:-@\[-`{-~])")
+_IMAGE = pattern(r"!\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])?")
+_LINK = pattern(r"\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)?\)|\[[^\[\]]*\])")
+_WIKI = pattern(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+_TAG = pattern(r"</?[A-Za-z][^<>]*>|<!--.*?-->")
+_ATTRIBUTES = pattern(r"[ \t]*\{[:#.][^{}]*\}[ \t]*$")
+_EMPHASIS = pattern(r"(?<![\w*])\*([^\s*][^*]*)\*(?![\w*])|(?<!\w)_([^\s_][^_]*)_(?!\w)")
+_BACKSLASH = pattern(r"\\([!-/:-@\[-`{-~])")
 _MARKS = str.maketrans({"`": None})
 
 
@@ -189,8 +190,8 @@ def plain(text: str) -> str:
     return " ".join(text.translate(_MARKS).split())
 
 
-_END = re.compile(r"[。！？!?](?:[”’」』）)\"']*)|\.(?=[\s\"'”’)]|$)")
-_SHORT_WORD = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|etc|Dr|Mr|Mrs|Ms|No|St|approx)|\b[A-Z]|^\d+)$")
+_END = pattern(r"[。！？!?](?:[”’」』）)\"']*)|\.(?=[\s\"'”’)]|$)")
+_SHORT_WORD = pattern(r"(?:\b(?:e\.g|i\.e|vs|cf|etc|Dr|Mr|Mrs|Ms|No|St|approx)|\b[A-Z]|^\d+)$")
 
 
 def first_sentence(text: str) -> str:
@@ -216,7 +217,7 @@ def cut(text: str, limit: int) -> str:
     return head.rstrip(" ,;:，、；：-–—")
 
 
-_JOINS = re.compile("[\u0300-\u036f\u200d\ufe00-\ufe0f\u20d0-\u20ff\U0001f3fb-\U0001f3ff]")
+_JOINS = pattern("[\u0300-\u036f\u200d\ufe00-\ufe0f\u20d0-\u20ff\U0001f3fb-\U0001f3ff]")
 
 
 def _whole_characters(text: str, limit: int) -> str:

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from recall.core.headlines import MAX_APPARENT, apparent, judge, starts_like_keys
+from recall.core.lazy import pattern
 from recall.model import Fault
 
 MAX_HEAD = 1 << 20
@@ -42,14 +43,14 @@ def count_lines(data: bytes) -> int:
     return newlines
 
 
-_BLANKS = re.compile(rb"[ \t\r\n]*")
+_BLANKS = pattern(rb"[ \t\r\n]*")
 # NBSP and the ideographic blank are blanks to a person too.
-_FENCE = re.compile(rb"---((?:[ \t]|\xc2\xa0|\xe3\x80\x80){0,200})(?:\r\n|[\r\n]|\Z)")
-_CLOSER = re.compile(rb"[\r\n]---((?:[ \t]|\xc2\xa0|\xe3\x80\x80){0,200})(?:\r\n|[\r\n]|\Z)")
-_DOTS = re.compile(rb"[\r\n]\.\.\.[ \t]*(?:\r\n|[\r\n]|\Z)")
-_ONE_LINE = re.compile(rb"---[ \t]+\S[^\r\n]{0,1000}")
-_A_KEY = re.compile(rb"\b(?:name|title|description)[ \t]{0,8}:", re.I)
-_ESCAPED = re.compile(rb"---[ \t]*(?:\\r)?\\n")
+_FENCE = pattern(rb"---((?:[ \t]|\xc2\xa0|\xe3\x80\x80){0,200})(?:\r\n|[\r\n]|\Z)")
+_CLOSER = pattern(rb"[\r\n]---((?:[ \t]|\xc2\xa0|\xe3\x80\x80){0,200})(?:\r\n|[\r\n]|\Z)")
+_DOTS = pattern(rb"[\r\n]\.\.\.[ \t]*(?:\r\n|[\r\n]|\Z)")
+_ONE_LINE = pattern(rb"---[ \t]+\S[^\r\n]{0,1000}")
+_A_KEY = pattern(rb"\b(?:name|title|description)[ \t]{0,8}:", re.I)
+_ESCAPED = pattern(rb"---[ \t]*(?:\\r)?\\n")
 
 
 def find_head(data: bytes, bom: int) -> Head:
@@ -120,7 +121,7 @@ def _fenced(data: bytes, bom: int, at: int, before: tuple[Fault, ...]) -> Head:
     if verdict == "mixed":
         return Head("", bom, bom, bom, (*before, _mixed(data, at)), start, end)
     faults = list(before)
-    if opening[1] or (closing.re is _CLOSER and closing[1]):
+    if opening[1] or (closing.re.pattern == _CLOSER.pattern and closing[1]):
         line = 1 + count_lines(data[: at if opening[1] else end])
         faults.append(
             Fault(
@@ -239,8 +240,8 @@ def _second(data: bytes, at: int) -> Fault | None:
 
 # --- other languages -------------------------------------------------------------------------
 
-_PLUS = re.compile(rb"\+\+\+[ \t]*(?:\r\n|[\r\n])")
-_PLUS_CLOSER = re.compile(rb"[\r\n]\+\+\+[ \t]*(?:\r\n|[\r\n]|\Z)")
+_PLUS = pattern(rb"\+\+\+[ \t]*(?:\r\n|[\r\n])")
+_PLUS_CLOSER = pattern(rb"[\r\n]\+\+\+[ \t]*(?:\r\n|[\r\n]|\Z)")
 
 
 def _toml(data: bytes, bom: int) -> Head:
@@ -267,7 +268,7 @@ def _looks_like_toml(head: bytes) -> bool:
     return True
 
 
-_JSON_KEY = re.compile(r'"(?:name|title|description|summary|date|tags|keywords|type|category)"')
+_JSON_KEY = pattern(r'"(?:name|title|description|summary|date|tags|keywords|type|category)"')
 
 
 def _json(data: bytes, bom: int) -> Head:

@@ -8,11 +8,11 @@ a head only if it looks like keys. What a later splice needs stands in `Split` t
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass, replace
 
 from recall.core.fences import MAX_HEAD, Head, count_lines, find_head
 from recall.core.headlines import MAX_APPARENT, apparent
+from recall.core.lazy import pattern
 from recall.model import Fault
 
 _UTF8_BOM = b"\xef\xbb\xbf"
@@ -184,8 +184,8 @@ def _newline(data: bytes) -> str:
     return "\r\n" if at and data[at - 1] == 13 else "\n"
 
 
-_CONFLICT_OPEN = re.compile(rb"(?:\A|(?<=[\r\n]))<<<<<<< \S")
-_CONFLICT_CLOSE = re.compile(rb"(?<=[\r\n])>>>>>>> \S")
+_CONFLICT_OPEN = pattern(rb"(?:\A|(?<=[\r\n]))<<<<<<< \S")
+_CONFLICT_CLOSE = pattern(rb"(?<=[\r\n])>>>>>>> \S")
 
 
 def _content_faults(data: bytes, faults: list[Fault]) -> None:

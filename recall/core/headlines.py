@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
+from recall.core.lazy import pattern
 from recall.core.salvage import CONFLICT, LINE_END, PROSE_KEYS, key_of, margin
 
 Verdict = Literal["head", "body", "runaway", "mixed"]
@@ -15,9 +15,9 @@ MAX_APPARENT = 1 << 16
 _APPARENT_LINES = 400
 _TAIL = 20  # so many lines of prose below the last key are a body, not a long description
 
-_PLAIN_KEY = re.compile(r"[A-Za-z_][\w.-]*:(?: |$)")
-_HEADING = re.compile(r"#{1,6} \S")
-_STRUCTURE = re.compile(r"```|~~~|----|={4}|\*\*\*|<[a-zA-Z!/]|\||>")
+_PLAIN_KEY = pattern(r"[A-Za-z_][\w.-]*:(?: |$)")
+_HEADING = pattern(r"#{1,6} \S")
+_STRUCTURE = pattern(r"```|~~~|----|={4}|\*\*\*|<[a-zA-Z!/]|\||>")
 
 
 def lines_of(text: str) -> list[str]:

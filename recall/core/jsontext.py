@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-_SPACE = re.compile(r"[ \t\r\n]*")
-_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.S)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_SCALAR = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
-_LINE_END = re.compile(r"\r\n|\r|\n")
+from recall.core.lazy import pattern
+
+_SPACE = pattern(r"[ \t\r\n]*")
+_COMMENT = pattern(r"//[^\r\n]*|/\*.*?\*/", re.S)
+_STRING = pattern(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_SCALAR = pattern(r"-?\d[\d.eE+-]*|true|false|null")
+_LINE_END = pattern(r"\r\n|\r|\n")
 _DEPTH = 200
 
 

@@ -7,7 +7,6 @@ for with `str.find`, one after the other: compiling a pattern for each question 
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,6 +15,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from recall.core.analysis import RUN
+from recall.core.lazy import pattern
 from recall.core.question import FUZZY_LENGTH, Question
 from recall.model import Match, Metadata
 
@@ -24,12 +24,12 @@ _MAX_SPANS = 2_000
 """Hits of one term that are looked at in one text; a window is placed among the first ones."""
 _MAX_FUZZY_TEXT = 2_000_000
 
-_WORD = re.compile(
+_WORD = pattern(
     "[0-9A-Za-z\u00aa\u00b5\u00ba\u00c0-\u02ff\u0370-\u0482\u048a-\u0dff\u0f00-\u0fff\u10a0-\u177f"
     "\u1800-\u1fff\u2c00-\u2dff\ua4d0-\uabff\ufb00-\ufdff\ufe70-\ufefc]+"
 )
 """Letters and digits of the scripts that put spaces between words."""
-_BLANKS = re.compile(r"\s+")
+_BLANKS = pattern(r"\s+")
 
 Span = tuple[int, int, int]
 """Start, end, and the number of the term that was hit; -1 for the whole question."""

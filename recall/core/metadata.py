@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
-from recall.core import derive, yamlhead
+from recall.core import derive
 from recall.core.frontmatter import Split, split
+from recall.core.lazy import pattern
 from recall.core.salvage import Field, without_surrogates
 from recall.model import TYPES, Fault, Metadata, Parsed
 
@@ -37,10 +37,14 @@ def parse_memory(raw: bytes, path: str) -> Parsed:
     a title.
     """
     parts = split(raw)
-    faults = list(parts.faults)
-    fields = _fields(parts, faults)
-    metadata = _metadata(fields, faults, parts, path)
-    return Parsed(metadata, parts.body, parts.version, _bounded(faults))
+    head = parts.head if parts.head is not None else parts.apparent
+
+    def read() -> tuple[Metadata, tuple[Fault, ...]]:
+        faults = list(parts.faults)
+        fields = _fields(parts, faults)
+        return _metadata(fields, faults, parts, path), _bounded(faults)
+
+    return Parsed(parts.body, parts.version, head, read)
 
 
 def _bounded(faults: list[Fault]) -> tuple[Fault, ...]:
@@ -60,6 +64,8 @@ def _fields(parts: Split, faults: list[Fault]) -> Fields:
 
         fields, found = datahead.read(parts.head_kind, head, parts.head_line)
     else:
+        from recall.core import yamlhead  # yaml is slow to import, and seldom needed by a hook
+
         fields, found = yamlhead.read(head, parts.head_line)
     faults.extend(found)
     return fields
@@ -179,7 +185,7 @@ def _template(field: Field) -> Fault:
     )
 
 
-_PLACEHOLDER = re.compile(r"\{\{[^{}]*\}\}")
+_PLACEHOLDER = pattern(r"\{\{[^{}]*\}\}")
 
 
 def _without_brackets(text: str) -> str:
@@ -240,7 +246,7 @@ def _category(fields: Fields, faults: list[Fault]) -> str:
     return ""
 
 
-_SEPARATORS = re.compile("[,，、;；]")
+_SEPARATORS = pattern("[,，、;；]")
 
 
 def _texts(field: Field, faults: list[Fault]) -> list[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import pairwise
 
 from recall.core.analysis import camel_words, grams, humps, normalize, symbols, without_runs
 from recall.core.dates import question_dates
+from recall.core.lazy import pattern
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = pattern(r"[^\W_]+")
 _MAX_WORDS = 64
 FUZZY_LENGTH = 5
 """Letters of a word that may have one typo (DESIGN.md, section 8)."""

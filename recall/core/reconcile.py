@@ -19,6 +19,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from recall.core.answers import Result, results
+from recall.core.lazy import pattern
 from recall.core.transcript import texts
 
 PLAIN = 200
@@ -89,7 +90,7 @@ def _utf8(text: str) -> bytes:
 # Windows
 
 _START = itemgetter(2)
-_TAGS = re.compile(r"(?:[ \t]*</?[^<>\n]{1,200}>)+")
+_TAGS = pattern(r"(?:[ \t]*</?[^<>\n]{1,200}>)+")
 _FIRST, _NEXT = 4, 6
 """In plain text a window begins on one of the first lines (after a heading, a wrapper), or on one
 of the lines that follow another window."""

@@ -7,15 +7,15 @@ a name in NFC and its twin in NFD are two refs. DESIGN.md, section 1.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
 
+from recall.core.lazy import pattern
 from recall.model import SCOPES
 
-_RESERVED = re.compile(rb"[^A-Za-z0-9\-_.!~*'()/]+")
-_ESCAPES = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
+_RESERVED = pattern(rb"[^A-Za-z0-9\-_.!~*'()/]+")
+_ESCAPES = pattern(rb"(?:%[0-9A-Fa-f]{2})+")
 
 
 def make_ref(scope: str, path: str) -> str:
@@ -79,10 +79,10 @@ SEVERAL = 64
 """So many refs of one spelling are not told apart by their upper and lower case any more."""
 
 _EXTENSIONS = (".md", ".markdown", ".mdx")
-_WRAPPED = re.compile(r"\[[^\[\]]*\]\(([^()]+)\)|[^\[\]]*\[([^\[\]]+)\](?:\s.*)?")
+_WRAPPED = pattern(r"\[[^\[\]]*\]\(([^()]+)\)|[^\[\]]*\[([^\[\]]+)\](?:\s.*)?")
 _AROUND = " \t\r\n`\"'“”‘’「」《》<>[],;"
-_LEADING = re.compile(r"^(?:\.?/+)+|(?<=/)(?:\.?/+)+")
-_NUMBER = re.compile(r"\d+")
+_LEADING = pattern(r"^(?:\.?/+)+|(?<=/)(?:\.?/+)+")
+_NUMBER = pattern(r"\d+")
 
 
 class RefIndex:

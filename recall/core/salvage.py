@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from recall.core.lazy import pattern
+
 TEXT_KEYS = ("name", "title", "description", "summary", "intro", "source")
 LIST_KEYS = ("keywords", "tags", "aliases", "usage_scenarios")
 # In these a ` # …` after a plain value is a comment; elsewhere people mean it as text.
@@ -30,10 +32,10 @@ LIST_ITEMS = 64
 """Items of one list that are looked at; eight times what the metadata keeps of keywords."""
 
 NULLS = frozenset(("", "~", "null", "Null", "NULL"))
-SAYS_NOTHING = re.compile(r"|~|null|true|false|yes|no|on|off|[\d.]+", re.IGNORECASE)
+SAYS_NOTHING = pattern(r"|~|null|true|false|yes|no|on|off|[\d.]+", re.IGNORECASE)
 """Where a mapping stands for a list, such a value leaves the word to its key."""
 
-LINE_END = re.compile(r"\r\n|\n|\r")
+LINE_END = pattern(r"\r\n|\n|\r")
 CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ", "||||||| ")
 
 
@@ -79,15 +81,15 @@ def _unusual(key: str) -> str:
     return _CANONICAL.get(key.strip().lower().translate(_DROP), "")
 
 
-_KEY = re.compile(
+_KEY = pattern(
     r"""(?P<quote>["']?)(?P<key>[^\s"'#:：,\[\]{}|>@`%&*!-][^"'#:：\r\n]{0,63}?)(?P=quote)"""
     r"""[ \t\xa0]*(?P<colon>[:：])(?P<rest>.*)""",
     re.DOTALL,
 )
 # A key nobody declared must look like one: at most three words, so that prose with a colon in it
 # (`Use when the user asks to: …`) goes on belonging to the field above.
-_PLAIN_KEY = re.compile(r"[\w.$/@()-]{1,40}(?: [\w.$/@()-]{1,20}){0,2}")
-_MARGIN = re.compile(r"(?:[ \t\xa0\u3000]|&nbsp;)*")
+_PLAIN_KEY = pattern(r"[\w.$/@()-]{1,40}(?: [\w.$/@()-]{1,20}){0,2}")
+_MARGIN = pattern(r"(?:[ \t\xa0\u3000]|&nbsp;)*")
 
 
 def key_of(line: str) -> KeyLine | None:
@@ -144,9 +146,9 @@ def _next_key(lines: Sequence[str], start: int, indent: int, above: KeyLine | No
 
 
 _SLIP = 2  # characters of indentation that may have slipped in before a key
-_BLOCK = re.compile(r"[|>][+-]?\d?[+-]?(?:\s+#.*)?")
-_ITEM = re.compile(r"[-*+•](?:[ \t\xa0]+|$)")
-_COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
+_BLOCK = pattern(r"[|>][+-]?\d?[+-]?(?:\s+#.*)?")
+_ITEM = pattern(r"[-*+•](?:[ \t\xa0]+|$)")
+_COMMENT = pattern(r"(?:^|\s)#.*", re.DOTALL)
 
 
 def _value(found: KeyLine, below: list[str], line: int) -> Field:
@@ -229,7 +231,7 @@ def _block_items(below: list[str]) -> tuple[str, ...]:
     return tuple(unquoted(item.strip()) for item in items)
 
 
-_FLOW_ITEM = re.compile(r"""[\s\[]*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,，、\n]+)""", re.DOTALL)
+_FLOW_ITEM = pattern(r"""[\s\[]*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,，、\n]+)""", re.DOTALL)
 
 
 def flow_items(text: str) -> tuple[str, ...]:
@@ -244,7 +246,7 @@ def flow_items(text: str) -> tuple[str, ...]:
     return tuple(out)
 
 
-_TYPE_BELOW = re.compile(r"[ \t\xa0]+[\"']?type[\"']?[ \t]*[:：][ \t]*(.*)", re.IGNORECASE)
+_TYPE_BELOW = pattern(r"[ \t\xa0]+[\"']?type[\"']?[ \t]*[:：][ \t]*(.*)", re.IGNORECASE)
 
 
 def _nested_type(below: list[str]) -> str:
@@ -256,9 +258,9 @@ def _nested_type(below: list[str]) -> str:
 
 
 # A second quote that opens one (`"please say "hi" now"`) means that the first encloses it all.
-_INNER = re.compile(r"""("[^"]*"|'[^']*')[^\s"'.,;:!?)\]}，。；：！？）]""")
-_DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_SINGLE = re.compile(r"'((?:[^']|'')*)'", re.DOTALL)
+_INNER = pattern(r"""("[^"]*"|'[^']*')[^\s"'.,;:!?)\]}，。；：！？）]""")
+_DOUBLE = pattern(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_SINGLE = pattern(r"'((?:[^']|'')*)'", re.DOTALL)
 
 
 def unquoted(text: str) -> str:
@@ -280,11 +282,11 @@ def unquoted(text: str) -> str:
     return unescape(match[1]) if quote == '"' else match[1].replace("''", "'")
 
 
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|U\+([0-9a-fA-F]{4,6})|(.))", re.S)
+_ESCAPE = pattern(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|U\+([0-9a-fA-F]{4,6})|(.))", re.S)
 _SHORT = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "/": "/", " ": " ", "0": " "}
 _SHORT |= {"'": "'", "b": " ", "a": " ", "e": " ", "f": " ", "v": " ", "N": " ", "_": " "}
 _SHORT |= {"\n": "", "\r": ""}
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = pattern("[\ud800-\udfff]")
 
 
 def unescape(text: str) -> str:

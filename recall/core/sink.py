@@ -14,6 +14,7 @@ import unicodedata
 from functools import cache
 from typing import Any
 
+from recall.core.lazy import pattern
 from recall.core.window import is_boundary
 from recall.model import SCOPES
 
@@ -79,10 +80,10 @@ def json_text(value: Any, *, indent: int | None = None) -> str:
 # ---------------------------------------------------------------------------------------------
 # Terminals
 
-_TERMINAL_RAW = re.compile(
+_TERMINAL_RAW = pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_CARRIAGE_RETURN = re.compile("\r\n?")
+_CARRIAGE_RETURN = pattern("\r\n?")
 
 
 def _terminal_escape(match: re.Match[str]) -> str:
@@ -104,7 +105,7 @@ def terminal(text: str) -> str:
 # ---------------------------------------------------------------------------------------------
 # Refs
 
-_UNSAFE_IN_REF = re.compile(r"[^A-Za-z0-9\-_.!~*'()%/:@&=+$,;]")
+_UNSAFE_IN_REF = pattern(r"[^A-Za-z0-9\-_.!~*'()%/:@&=+$,;]")
 
 
 def safe_ref(ref: str) -> str:
@@ -120,17 +121,17 @@ def safe_ref(ref: str) -> str:
 # ---------------------------------------------------------------------------------------------
 # Metadata: titles, descriptions, keywords, categories
 
-_SUSPICIOUS = re.compile(r"[\x00-\x1f\x7f<\[]|^[#>\s]|\s\s|\s$|```|~~~")
+_SUSPICIOUS = pattern(r"[\x00-\x1f\x7f<\[]|^[#>\s]|\s\s|\s$|```|~~~")
 """ASCII text without any of these passes as it is."""
 
-_ANSI = re.compile(
+_ANSI = pattern(
     r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]"  # CSI: colours, cursor movements
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*+(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, …
     r"|\x1b[ -/]*+[0-Z\\^-~]"  # two characters, such as a reset
 )
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_SURROGATES = re.compile("[\ud800-\udfff]")
-_INVISIBLE = re.compile(
+_CONTROLS = pattern("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_SURROGATES = pattern("[\ud800-\udfff]")
+_INVISIBLE = pattern(
     # The three flags that are written with tag characters (UTS #51) stay. What goes is all else
     # that Unicode calls default-ignorable, but for joiners and variation selectors.
     "(\U0001f3f4(?:\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067"
@@ -139,25 +140,25 @@ _INVISIBLE = re.compile(
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
 )
-_STRAY_SELECTORS = re.compile(
+_STRAY_SELECTORS = pattern(
     # One variation selector after a visible character (the ideographic ones only after an
     # ideograph); rows of them carry hidden bytes.
     "(?<![^\\s\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f]+"
     "|(?<![\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fffd])[\U000e0100-\U000e01ef]+"
 )
-_JOINERS = re.compile("[\u200c\u200d]+")
+_JOINERS = pattern("[\u200c\u200d]+")
 
 _TREE_GLYPHS = str.maketrans(dict.fromkeys("├└┣┗╠╚╰", "+") | dict.fromkeys("│┃║", "|"))
-_TAG = re.compile(
+_TAG = pattern(
     r"<(?:(?=[/!?|]|[^\W\d])"
     # After blanks it may be a comparison (`latency < budget`), unless a wrapper's name follows or
     # it closes like a tag.
     rf"|(?=\s+(?:[/!?]|(?i:{'|'.join(_PREFIXES)})|[\w:-]++\s*+(?:>|[\w:-]++=[^<>]*+>))))"
     r"([^<>]*+)(>?)"
 )
-_REF = re.compile(rf"\[(?=\s*(?i:{'|'.join(SCOPES)})\s*:|/?INST)([^\[\]]*)(\]?)")
-_FENCE = re.compile(r"(`{2})`+|(~{2})~+")
-_LEADING = re.compile(r"^(?:#+\s+|#{2,})+")
+_REF = pattern(rf"\[(?=\s*(?i:{'|'.join(SCOPES)})\s*:|/?INST)([^\[\]]*)(\]?)")
+_FENCE = pattern(r"(`{2})`+|(~{2})~+")
+_LEADING = pattern(r"^(?:#+\s+|#{2,})+")
 
 
 def metadata(text: str, limit: int | None = None) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from recall.core.lazy import pattern
+
 _PHRASES = (
     *("go on", "go ahead", "go for it", "carry on", "keep going", "move on", "do it", "do that"),
     *("do so", "try again", "try it", "try that", "once more", "thank you", "thanks a lot"),
@@ -33,10 +35,10 @@ _CHINESE = (
     "完美 辛苦了 辛苦 抱歉 对不起 再见 拜拜 请 "
 ).split()
 
-_LATIN = re.compile(
+_LATIN = pattern(
     rf"(?<!\w)(?:{'|'.join(map(re.escape, (*_PHRASES, *_WORDS)))})(?!\w|[.+#/-]\w)", re.IGNORECASE
 )
-_HAN = re.compile("|".join(map(re.escape, sorted(_CHINESE, key=len, reverse=True))))
+_HAN = pattern("|".join(map(re.escape, sorted(_CHINESE, key=len, reverse=True))))
 
 
 def substance(prompt: str) -> str:

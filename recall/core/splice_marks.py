@@ -6,12 +6,12 @@ characters of the head's text.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any, NamedTuple
 
 import yaml
 
+from recall.core.lazy import pattern
 from recall.core.salvage import LINE_END, NULLS, TEXT_KEYS, canonical
 from recall.core.splice_record import Cannot
 from recall.core.splice_values import ListStyle
@@ -23,10 +23,10 @@ _Alias: Any = yaml.AliasEvent
 _MapStart: Any = yaml.MappingStartEvent
 _SeqStart: Any = yaml.SequenceStartEvent
 _ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
-_COLON = re.compile(r"[ \t]*:")
+_COLON = pattern(r"[ \t]*:")
 _BLANKS = " \t\r\n"
 _BLOCK = ("|", ">")
-_KEEP = re.compile(r"[^|>\r\n]*[|>][1-9]?\+")
+_KEEP = pattern(r"[^|>\r\n]*[|>][1-9]?\+")
 
 
 class Leaf(NamedTuple):

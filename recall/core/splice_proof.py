@@ -8,7 +8,6 @@ loader, where the original loads: the same again, as objects.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from recall.core.lazy import pattern
 from recall.core.salvage import Field, canonical
 from recall.core.splice_marks import Entry, line_end, value_end
 from recall.core.splice_reading import Reading, held, read_file
@@ -92,7 +92,7 @@ def _others(reading: Reading, wanted: Mapping[str, Value]) -> list[tuple[Any, ..
     ]
 
 
-_COMMENT = re.compile(r"#[^\r\n]*")
+_COMMENT = pattern(r"#[^\r\n]*")
 
 
 def _comments(reading: Reading, wanted: Mapping[str, Value]) -> list[str]:

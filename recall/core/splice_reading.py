@@ -6,12 +6,12 @@ with like; what it refuses is nothing to write to.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from recall.core import yamlhead
 from recall.core.fences import count_lines
 from recall.core.frontmatter import Split, is_binary, split
+from recall.core.lazy import pattern
 from recall.core.metadata import MAX_DESCRIPTION, clean, parse_memory
 from recall.core.salvage import Field
 from recall.core.splice_marks import NO_MARKS, Marks, read_marks
@@ -43,7 +43,7 @@ class Reading:
         return self.parts.head_line + line
 
 
-_PLUS = re.compile(rb"\+\+\+[ \t]*[\r\n]")
+_PLUS = pattern(rb"\+\+\+[ \t]*[\r\n]")
 _BROKEN = ("unclosed-head", "text-in-head", "one-line-head", "escaped-newlines")
 
 

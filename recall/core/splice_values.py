@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import yaml
 
+from recall.core.lazy import pattern
 from recall.core.metadata import (
     MAX_DESCRIPTION,
     MAX_KEYWORD,
@@ -96,7 +97,7 @@ def _settled(key: str, value: str | Sequence[str]) -> Value:
 
 
 _NO_TEXT = dict.fromkeys((0xFEFF, 0xFFFE, 0xFFFF))
-_PLACEHOLDER = re.compile(r"\{\{[^{}]*\}\}")
+_PLACEHOLDER = pattern(r"\{\{[^{}]*\}\}")
 
 
 def _line(text: str) -> str:
@@ -165,14 +166,14 @@ class ListStyle(NamedTuple):
 
 _RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
 # YAML 1.2's core schema, and 1.1's short booleans, which PyYAML leaves out.
-_CORE = re.compile(
+_CORE = pattern(
     r"[yYnN~]|null|Null|NULL|true|True|TRUE|false|False|FALSE|0o[0-7]+|0x[0-9a-fA-F]+"
     r"|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
 _INDICATORS = frozenset("?:,[]{}#&*!|>'\"%@`")
-_FLOW = re.compile(r"[,\[\]{}?]")  # PyYAML in Python ends a text at `?` there
-_MARKS = re.compile(r":(?: |$)| #")
+_FLOW = pattern(r"[,\[\]{}?]")  # PyYAML in Python ends a text at `?` there
+_MARKS = pattern(r":(?: |$)| #")
 
 
 def plain(text: str, *, flow: bool = False) -> bool:

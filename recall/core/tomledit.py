@@ -13,14 +13,16 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-_BLANK = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*")
-_REST = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z)")
-_STRING = re.compile(
+from recall.core.lazy import pattern
+
+_BLANK = pattern(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*")
+_REST = pattern(r"[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z)")
+_STRING = pattern(
     r'"""(?:[^\\]|\\.)*?"{3,5}|' r"'''.*?'{3,5}|" r'"(?:[^"\\\n]|\\.)*"|' r"'[^'\n]*'", re.S
 )
-_BARE = re.compile(r"[^\s\"'\[\]{},#]+")
-_COMMENT = re.compile(r"#[^\n]*")
-_LINE = re.compile(r"line (\d+)")
+_BARE = pattern(r"[^\s\"'\[\]{},#]+")
+_COMMENT = pattern(r"#[^\n]*")
+_LINE = pattern(r"line (\d+)")
 
 
 class TomlFault(ValueError):

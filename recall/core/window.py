@@ -9,11 +9,12 @@ of a line or of a window is needed, and a cut costs the same in a body of any si
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
+
+from recall.core.lazy import pattern
 
 if TYPE_CHECKING:
     import regex
@@ -27,19 +28,19 @@ WORD = 200
 CLUSTER = 4_096
 """How far back a boundary is looked for; longer clusters exist only to do harm."""
 
-_BLANK_LINE = re.compile(r"(?>\r\n|[\r\n])(?:[ \t]*+(?>\r\n|[\r\n]))++")
+_BLANK_LINE = pattern(r"(?>\r\n|[\r\n])(?:[ \t]*+(?>\r\n|[\r\n]))++")
 _STOPS = frozenset("。！？；，、：…」』）】》”’")
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
-_ESCAPED = re.compile(
+_ESCAPED = pattern(
     "[<\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
 """What core/sink.py writes as an escape on top of JSON's own; `<` only in what may be a tag."""
-_TAG_CHARACTERS = re.compile("[\U000e0000-\U000e007f]")
+_TAG_CHARACTERS = pattern("[\U000e0000-\U000e007f]")
 
 # Scripts in which any two neighbours are two graphemes: Latin, Greek and Cyrillic letters, CJK
 # punctuation, kana, ideographs, Hangul syllables, full-width ASCII. The test compares with regex.
-_PLAIN = re.compile(
+_PLAIN = pattern(
     "[ -~\u00c0-\u02ff\u0370-\u0482\u048a-\u052f\u3001-\u3020\u3041-\u3096\u30a1-\u30fe"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e]{2}"
 )

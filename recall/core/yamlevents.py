@@ -6,11 +6,11 @@ a head is left at a bounded depth and number of events.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import yaml
 
+from recall.core.lazy import pattern
 from recall.core.salvage import (
     FIELD_CHARS,
     HASH_IS_TEXT,
@@ -59,8 +59,8 @@ _Scalar, _Alias = yaml.ScalarEvent, yaml.AliasEvent
 _MapStart, _MapEnd = yaml.MappingStartEvent, yaml.MappingEndEvent
 _SeqStart, _SeqEnd = yaml.SequenceStartEvent, yaml.SequenceEndEvent
 
-_TO_LINE_END = re.compile(rf"[^\r\n]{{0,{FIELD_CHARS}}}")
-_ALIAS_NAME = re.compile(r"\*([\w-]{1,64})")
+_TO_LINE_END = pattern(rf"[^\r\n]{{0,{FIELD_CHARS}}}")
+_ALIAS_NAME = pattern(r"\*([\w-]{1,64})")
 _CORE_TAGS = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "timestamp")
 )

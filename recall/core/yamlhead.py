@@ -6,12 +6,12 @@ reading goes on with YAML at the next key, so that one field's fault never voids
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 import yaml
 
 from recall.core.headlines import lines_of
+from recall.core.lazy import pattern
 from recall.core.salvage import CONFLICT, LINE_END, Field, key_of, margin, salvage_one
 from recall.core.yamlevents import MAX_FAULTS, Events, PureParser, Refused, parser_class
 from recall.model import Fault
@@ -26,15 +26,15 @@ PARSER = parser_class()
 _PURE_LIMIT = 1 << 16  # characters; the parser in Python is some fifty times slower
 
 # What libyaml refuses or takes as a line break (YAML 1.1's NEL, LS, PS), one character for one.
-_REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_REFUSED = pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _REPLACED = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " ")
 _REPLACED |= {0xFEFF: "\u2060", 0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
 for _kept in (9, 10, 13):
     del _REPLACED[_kept]
 
 # No directive belongs in a head, and libyaml takes quadratic time for many of them.
-_DIRECTIVE = re.compile(r"(?:^|(?<=[\r\n]))%")
-_DOTS = re.compile(r"(?:^|(?<=[\r\n]))\.\.\.(?=[ \t]*(?:[\r\n]|$))")
+_DIRECTIVE = pattern(r"(?:^|(?<=[\r\n]))%")
+_DOTS = pattern(r"(?:^|(?<=[\r\n]))\.\.\.(?=[ \t]*(?:[\r\n]|$))")
 
 
 def read(head: str, first_line: int, parser: Any = PARSER) -> tuple[dict[str, Field], list[Fault]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import select
+
+from recall.core.lazy import pattern
 
 _TABLE = "/proc/self/mountinfo"
 _REMOTE = frozenset(
@@ -12,7 +13,7 @@ _REMOTE = frozenset(
     "orangefs prl_fs smb3 smbfs vboxsf virtiofs vmhgfs".split()
 )
 """What others write there, on another machine or outside of this virtual one, nobody reports."""
-_ESCAPE = re.compile(rb"\\([0-7]{3})")
+_ESCAPE = pattern(rb"\\([0-7]{3})")
 
 
 class Mounts:

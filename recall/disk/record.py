@@ -18,10 +18,8 @@ from recall.core.tree import leaf_digest
 from recall.disk.guard import Stamp, read_inside, stamp_of, unsettled
 from recall.disk.rows import Entry, Known
 from recall.disk.textindex import Document
-from recall.model import SEPARATOR, Memory, Parsed, Taxonomy
+from recall.model import SEPARATOR, SHOWN_DESCRIPTION, SHOWN_TITLE, Memory, Parsed, Taxonomy
 
-SHOWN_TITLE = 256
-SHOWN_DESCRIPTION = 512
 SHOWN_CATEGORY = 64
 UNREADABLE = "unreadable: "
 _SHOWN_REASON = 200

@@ -87,7 +87,7 @@ class _Finder:
         matcher = Matcher(question, self.store.stem)
         found = self._candidates([question], fuzzy=True)[:_MENDING]
         for read in readable(self.store, (candidate.memory for candidate in found)):
-            near = matcher.near_words(f"{fold(read.parsed.metadata.title)}\n{read.folded}")
+            near = matcher.near_words(f"{fold(read.memory.title)}\n{read.folded}")
             if near:
                 return near
         return {}

@@ -19,7 +19,7 @@ from recall.engine.finding import find
 from recall.engine.ports import Store
 from recall.engine.relevance import Read, Relevance, readable
 from recall.engine.request import SearchRequest
-from recall.model import Memory, Parsed
+from recall.model import Memory
 
 MOST = 5
 """Leaves of one focus (DESIGN.md, section 7)."""
@@ -76,7 +76,7 @@ def choose(
         return Choice([], len(found.memories))
     leaves = _telling(store, question, found.memories)
     tools = [fold(tool.rpartition("__")[2]) for tool in recent_tools if tool]
-    kept = [read.memory for read in leaves if not _only_describes(read.parsed, tools)]
+    kept = [read.memory for read in leaves if not _only_describes(read, tools)]
     chosen = [as_chosen(memory, talk) for memory in kept[:MOST]]
     # What has changed under the conversation comes first: it knows something that is wrong.
     first_stale = sorted(chosen, key=lambda one: one.body != "stale")
@@ -106,10 +106,11 @@ def as_chosen(memory: Memory, talk: Conversation) -> Chosen:
     return Chosen(memory, state, talk.is_described(memory))
 
 
-def _only_describes(parsed: Parsed, tools: Collection[str]) -> bool:
+def _only_describes(read: Read, tools: Collection[str]) -> bool:
     if not tools:
         return False
-    text = fold(f"{parsed.metadata.title}\n{parsed.metadata.description}\n{parsed.body[:4_000]}")
+    memory = read.memory
+    text = fold(f"{memory.title}\n{memory.description}\n{read.parsed.body[:4_000]}")
     return (
         any(tool in text for tool in tools)
         and any(mark in text for mark in _USAGE)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from recall.core.matching import Matcher, fold
 from recall.core.question import Question
 from recall.engine.ports import Store
-from recall.model import Memory, Parsed
+from recall.model import SHOWN_DESCRIPTION, SHOWN_TITLE, Memory, Parsed
 
 TELLING = 0.15
 TELLING_GRAMS = 0.06
@@ -78,6 +78,15 @@ class Relevance:
 
 
 def _texts(read: Read) -> tuple[str, str]:
-    meta = read.parsed.metadata
-    names = (meta.title, *meta.keywords, *meta.tags, meta.description, *meta.usage_scenarios)
-    return read.folded, fold("\n".join((*names, meta.category, read.memory.path)))
+    return read.folded, fold("\n".join((*_named(read), read.memory.category, read.memory.path)))
+
+
+def _named(read: Read) -> tuple[str, ...]:
+    """Return the metadata that a question may be about, from the file only where it must be."""
+    memory = read.memory
+    cut = len(memory.title) >= SHOWN_TITLE or len(memory.description) >= SHOWN_DESCRIPTION
+    if cut or "tags" in read.parsed.head:
+        meta = read.parsed.metadata
+        names = (*meta.keywords, *meta.tags, *meta.usage_scenarios)
+        return (meta.title, meta.description, *names)
+    return (memory.title, memory.description, *memory.keywords, *memory.usage_scenarios)

@@ -206,7 +206,7 @@ def test_options_are_for_people(place: Place) -> None:
 
 def test_a_hook_imports_nothing_heavy(place: Place) -> None:
     """No pydantic, rich, mcp, click or yaml once the cache is warm."""
-    place.hook("SessionStart", source="startup")
+    place.hook("UserPromptSubmit", session_id="s0", prompt=ABOUT_STAGING)
     code = (
         "import sys, io\n"
         "sys.argv = ['recall', 'hook', 'UserPromptSubmit', '--host', 'claude-code']\n"
