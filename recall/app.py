@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import json
 import logging
 import os
-import secrets
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from recall.core.cursor import CursorSigner
 from recall.core.hosts import Host
 from recall.core.router import Router
 from recall.core.snapshot import Snapshot
@@ -29,14 +24,15 @@ from recall.disk.transcripts import Transcript
 from recall.engine.delivery import router_of
 from recall.engine.hosted import HostedSession
 from recall.engine.ports import Selector, Sessions
-from recall.engine.session import Session
 from recall.errors import StoreError
 from recall.settings import Arguments, Settings
 
 if TYPE_CHECKING:
+    from recall.core.cursor import CursorSigner
     from recall.core.events import Emit
     from recall.disk.heartbeat import Watching
     from recall.engine.selecting import Selecting
+    from recall.engine.session import Session
 
 __all__ = ["Recall", "open_recall"]
 
@@ -90,9 +86,13 @@ class Recall:
         `selector` is asked beside the fast focus, for `selector_ms` at most a question.
         """
         if self._signer is None:
+            from recall.core.cursor import CursorSigner  # a hook signs nothing
+
             self._signer = CursorSigner(self._keys())
         if id and sessions is None:
             sessions = StoredSessions(self.state_dir)
+        from recall.engine.session import Session
+
         session = Session(
             self.store,
             self.settings,
@@ -146,7 +146,7 @@ class Recall:
         if not places.root_around(self.state_dir, self.settings.roots):
             return load_keys(self.state_dir)
         log.warning("cursors end with this process: %s lies below a memory root", self.state_dir)
-        return [secrets.token_bytes(32)]
+        return [os.urandom(32)]
 
     def search_memory(self, /, **parameters: Any) -> dict[str, Any]:
         """Answer one call of the tool on its own, as the first one of a conversation.
@@ -255,6 +255,10 @@ def _usable_cache(settings: Settings, folder: Path) -> Path:
             return folder
         why = "it can't be written"
     log.warning("the cache %s is not used, %s: a temporary one serves this process", folder, why)
+    import atexit
+    import shutil
+    import tempfile
+
     temporary = tempfile.mkdtemp(prefix="recall-cache-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
     return Path(temporary)

@@ -17,7 +17,6 @@ import errno
 import fcntl
 import hashlib
 import os
-import secrets
 import stat
 import sys
 import time
@@ -151,7 +150,7 @@ def _temporary(path: str, data: bytes, before: os.stat_result | None, mode: int)
     """Return name and inode of a synced file beside `path` that holds `data`."""
     folder, name = os.path.split(path)
     short = os.fsdecode(os.fsencode(name)[:_NAME_BYTES])
-    temporary = os.path.join(folder, f".{short}.{secrets.token_hex(8)}")
+    temporary = os.path.join(folder, f".{short}.{os.urandom(8).hex()}")
     fd = os.open(temporary, _TEMPORARY, 0o600)
     try:
         with open(fd, "wb") as file:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -256,13 +255,13 @@ class Catalog:
 
 def create(folder: str) -> None:
     """Put a new, empty database in the place of any other. The caller holds the cache's lock."""
-    name = f"catalog-{secrets.token_hex(8)}.sqlite"
+    name = f"catalog-{os.urandom(8).hex()}.sqlite"
     db = _connect(os.path.join(folder, name), mode="rwc")
     with contextlib.closing(db):
         db.execute("PRAGMA journal_mode = WAL")
         db.executescript(table.SCHEMA)
         # Generations are never those of another database: snapshots may outlive one.
-        generation = secrets.randbits(40) << 8
+        generation = int.from_bytes(os.urandom(5)) << 8
         first = {"version": VERSION, "name": name, "commit": 0, "generation": generation}
         first |= {"horizon": 0}
         first |= {"index": "", "index_generation": 0}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -61,7 +60,7 @@ class Heartbeat:
         self._folder = folder
         pid = os.getpid()
         self._owner = {"pid": pid, "start": started(pid), "space": _space()}
-        name = f"{_PREFIX}{pid}-{secrets.token_hex(4)}{_SUFFIX}"
+        name = f"{_PREFIX}{pid}-{os.urandom(4).hex()}{_SUFFIX}"
         self._path = os.path.join(folder, name)
 
     def beat(self, state: Watching) -> None:

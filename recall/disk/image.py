@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
-import secrets
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,7 +38,7 @@ def write(folder: str, commit: int, rest: object, rows: Iterable[Rows]) -> str:
 
     Raises OSError. Not synced: a damaged image is only not used.
     """
-    name = f"rows-{secrets.token_hex(8)}"
+    name = f"rows-{os.urandom(8).hex()}"
     path = os.path.join(folder, name)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

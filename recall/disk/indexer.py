@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -188,7 +187,7 @@ class Indexer:
 
     def _anew(self, catalog: Catalog) -> TextIndex:
         """Start an empty index under a new name: readers of the old one are not disturbed."""
-        name = _PREFIX + secrets.token_hex(8)
+        name = _PREFIX + os.urandom(8).hex()
         with _damage(name):
             index = TextIndex(os.path.join(self._folder, name))
         catalog.new_index(name)

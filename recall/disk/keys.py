@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import secrets
 import stat
 from pathlib import Path
 
@@ -33,7 +32,7 @@ def load_keys(state_dir: Path) -> list[bytes]:
         return _read(path) or _create(path)
     except OSError as error:
         log.warning("cursors end with this process, %s can't be used: %s", path, error)
-        return [secrets.token_bytes(_BYTES)]
+        return [os.urandom(_BYTES)]
 
 
 def rotate_keys(state_dir: Path) -> list[bytes]:
@@ -45,7 +44,7 @@ def rotate_keys(state_dir: Path) -> list[bytes]:
     path = state_dir / FILE
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with file_lock(str(path) + ".lock", _LOCK_WAIT_MS):
-        keys = [*_read(path), secrets.token_bytes(_BYTES)][-KEPT:]
+        keys = [*_read(path), os.urandom(_BYTES)][-KEPT:]
         _write(path, keys, atomic.ANYTHING)
     return keys
 
@@ -68,7 +67,7 @@ def _read(path: Path) -> list[bytes]:
 def _create(path: Path) -> list[bytes]:
     """Make the first key; of two processes that try, one wins and both use its key."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    keys = [secrets.token_bytes(_BYTES)]
+    keys = [os.urandom(_BYTES)]
     try:
         _write(path, keys, atomic.NOTHING)
     except ConflictError:

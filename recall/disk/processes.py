@@ -8,7 +8,6 @@ another process.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from typing import NamedTuple
 
@@ -68,6 +67,8 @@ def _linux(pid: int) -> tuple[str, int, str] | None:
 
 
 def _posix(pid: int) -> tuple[str, int, str] | None:
+    import subprocess  # slow, and not needed on Linux
+
     try:
         text = subprocess.run(
             ["ps", "-o", "ppid=,lstart=,comm=", "-p", str(pid)],

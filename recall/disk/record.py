@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
 import sys
 import time
 from collections.abc import Sequence
@@ -119,7 +118,7 @@ class Reader:
         description = _cut(meta.description, SHOWN_DESCRIPTION)
         keywords, scenarios = meta.keywords, meta.usage_scenarios
         return Memory(
-            key=secrets.randbits(62) or 1,
+            key=(int.from_bytes(os.urandom(8)) >> 2) or 1,
             ref=ref,
             scope=self.scope,
             root=self.index,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ from recall.core.focus import Chosen, Focus, render_focus
 from recall.core.router import Router, render_router
 from recall.core.snapshot import Snapshot
 from recall.core.spending import Cost, Size
-from recall.core.tokens import estimate_tokens
 from recall.engine.focusing import MOST, NO_CHOICE, as_chosen, asked, choose
 from recall.engine.ports import Store
 from recall.settings import Settings
@@ -26,7 +25,8 @@ _FENCED = 120
 """Characters that the fence takes at most."""
 NOTE = 'note="already stored, nothing new"'
 """Said with every delivery: a host's own memory extraction reads it too (docs/hosts.md)."""
-_FENCE_TOKENS = estimate_tokens(f'<{FENCE} delivery="{"0f1e2d" * 2}" {NOTE}>\n</{FENCE}>')
+_FENCE_TOKENS = 31
+"""An estimate of what the fence takes; tests/engine/test_session.py compares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,4 +168,4 @@ def news(
 
 
 def _new_id() -> str:
-    return secrets.token_hex(6)
+    return os.urandom(6).hex()

@@ -9,7 +9,9 @@ import pytest
 from conftest import Opener, write
 
 from recall.core.messages import FOCUS_HEADER, TREE_HEADER
+from recall.core.tokens import estimate_tokens
 from recall.disk.state import StoredSessions
+from recall.engine import delivery as deliveries
 from recall.engine.session import Session
 
 Make = Callable[[], Session]
@@ -231,3 +233,11 @@ def test_an_ended_session_knows_nothing(make: Make) -> None:
     make().confirm(make().begin_turn(QUESTION))
     make().end()
     assert make().begin_turn().router is not None
+
+
+def test_the_fences_tokens_are_those_of_the_fence() -> None:
+    """The figure is written down: estimating it takes longer than the rest of a hook's imports."""
+    fence = (
+        f'<{deliveries.FENCE} delivery="{"0f1e2d" * 2}" {deliveries.NOTE}>\n</{deliveries.FENCE}>'
+    )
+    assert estimate_tokens(fence) == deliveries._FENCE_TOKENS
