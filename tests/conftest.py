@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from recall.app import Recall, open_recall
 
 Opener = Callable[..., Recall]
+
+# Machines here are shared, and tests don't time: how long an example takes says nothing.
+settings.register_profile("recall", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("recall")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -166,9 +166,21 @@ def _spans(text: str, path: tuple[str, ...]) -> list[tuple[int, int]]:
     return spans
 
 
+def _spelled(value: Any) -> str:
+    """Return a value as text that is equal for equal values: the order of keys means nothing in
+    TOML, and a NaN, which equals nothing, is written like any other.
+    """
+    if isinstance(value, dict):
+        inner = (f"{key!r}: {_spelled(value[key])}" for key in sorted(value))
+        return "{" + ", ".join(inner) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_spelled, value)) + "]"
+    return repr(value)
+
+
 def _checked(new: str, data: Any, path: Sequence[str]) -> str:
     try:
-        same = repr(read(new)) == repr(data)
+        same = _spelled(read(new)) == _spelled(data)
     except TomlFault:
         same = False
     if not same:
