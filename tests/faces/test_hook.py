@@ -71,6 +71,29 @@ class Place:
         assert told["hookEventName"] == event
         return str(told["additionalContext"])
 
+    def imported(self, **given: Any) -> set[str]:
+        """Run a prompt's hook that finds the staging memory; returns every module it imported."""
+        code = (
+            "import sys\n"
+            "sys.argv = ['recall', 'hook', 'UserPromptSubmit', '--host', 'claude-code']\n"
+            "from recall.__main__ import main\n"
+            "try: main()\n"
+            "except SystemExit: pass\n"
+            "print(*sys.modules, file=sys.stderr)"
+        )
+        given = {"session_id": "s1", "cwd": str(self.project), "prompt": ABOUT_STAGING} | given
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps(given),
+            env=self.env,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
+        )
+        assert "Staging" in done.stdout
+        return set(done.stderr.split())
+
     def log(self) -> str:
         path = self.state / "hook.log"
         return path.read_text() if path.exists() else ""
@@ -207,27 +230,8 @@ def test_options_are_for_people(place: Place) -> None:
 def test_a_hook_imports_nothing_heavy(place: Place) -> None:
     """No pydantic, rich, mcp, click or yaml once the cache is warm."""
     place.hook("UserPromptSubmit", session_id="s0", prompt=ABOUT_STAGING)
-    code = (
-        "import sys, io\n"
-        "sys.argv = ['recall', 'hook', 'UserPromptSubmit', '--host', 'claude-code']\n"
-        "from recall.__main__ import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "heavy = {'pydantic', 'rich', 'mcp', 'click', 'yaml', 'tomlkit', 'watchdog', 'anyio'}\n"
-        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
-    )
-    given = {"session_id": "s1", "cwd": str(place.project), "prompt": ABOUT_STAGING}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        input=json.dumps(given),
-        env=place.env,
-        cwd=place.folder,
-        capture_output=True,
-        text=True,
-        timeout=WAIT_S,
-    )
-    assert "Staging" in done.stdout
-    assert done.stderr == "[]\n"
+    heavy = {"pydantic", "rich", "mcp", "click", "yaml", "tomlkit", "watchdog", "anyio", "regex"}
+    assert not heavy & place.imported()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -278,27 +282,14 @@ def test_a_server_answers_as_the_process_itself_would(served: Served) -> None:
 
 
 def test_a_hook_beside_a_server_opens_nothing_itself(served: Served) -> None:
-    """It imports neither the engine nor the index."""
-    code = (
-        "import sys\n"
-        "sys.argv = ['recall', 'hook', 'UserPromptSubmit', '--host', 'claude-code']\n"
-        "from recall.__main__ import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "own = [name for name in sys.modules if name.startswith(('recall.engine', 'tantivy'))]\n"
-        "print(own, file=sys.stderr)"
-    )
-    given = {"session_id": "s1", "cwd": str(served.project), "prompt": ABOUT_STAGING}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        input=json.dumps(given),
-        env=served.env,
-        capture_output=True,
-        text=True,
-        timeout=WAIT_S,
-    )
-    assert "Staging" in done.stdout
-    assert done.stderr == "[]\n"
+    """It imports neither the engine nor the index, nor so much as json or typing."""
+    own = {"recall", "recall.__main__", "recall.faces", "recall.faces.hook", "recall.disk"}
+    modules = served.imported()
+    assert {name for name in modules if name.startswith("recall")} == {
+        *own,
+        "recall.disk.rendezvous",
+    }
+    assert not {"json", "typing", "re", "socket", "sqlite3", "tantivy"} & modules
 
 
 def test_a_server_that_was_killed_is_no_obstacle(served: Served) -> None:
