@@ -47,7 +47,6 @@ from recall.core.sink import json_text, metadata
 from recall.errors import RecallError
 from recall.faces import mcp_schema
 from recall.faces.binding import Talks
-from recall.faces.hook_server import HookServer
 from recall.faces.talk import Clock, Talk
 
 log = logging.getLogger("recall.mcp")
@@ -170,13 +169,10 @@ def serve(recall: Recall, session: str = "") -> None:
     """
     server = build_server(recall, session=session)
     _divert_input()
-    hooks = HookServer(recall)
-    hooks.start()
     try:
         anyio.run(_run, server)
     except* ConnectionError:
         log.debug("the client is gone")
-    hooks.close()
     recall.close()
 
 

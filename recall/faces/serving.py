@@ -43,9 +43,16 @@ def mcp(common: Common, session: str) -> int:
             return exit_code(status)
         if sys.stdin is None or sys.stdout is None:
             raise click.UsageError("The server needs standard input and standard output.")
-        server = _server()
-        recall.watch()
-        server.serve(recall, session)
+        from recall.faces.hook_server import HookServer
+
+        hooks = HookServer(recall)
+        hooks.start()  # before the SDK, whose import takes longer than a hook may
+        try:
+            server = _server()
+            recall.watch()
+            server.serve(recall, session)
+        finally:
+            hooks.close()
     return EXIT_OK
 
 
