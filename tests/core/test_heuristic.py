@@ -1,0 +1,139 @@
+"""Metadata by rules: always valid, the same for the same file, and about what the file is about."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall.core.annotation import Annotation, Unannotated
+from recall.core.guess import Guesser, Neighbour, terms_of
+from recall.core.heuristic import KEYWORDS, Learned, annotate
+from recall.core.metadata import parse_memory
+from recall.core.splice import Refused, splice
+from recall.core.terms import Corpus
+from recall.core.vocabulary import Vocabulary, Word
+
+BARCODE = """# Rotating the barcode key
+
+The barcode key is rotated by hand on a Friday. When the scanner rejects a barcode, the key is old.
+
+## The barcode scanner
+
+The scanner reads the barcode key from the vault. Always ask Aiko before rotating the barcode key.
+
+```sh
+rotate --force
+```
+"""
+CHINESE = """# 预发布环境部署
+
+如何部署到预发布环境。部署之前先问值班人员。
+
+## 预发布环境
+
+预发布环境由值班人员管理。
+"""
+
+
+def of(
+    text: str, path: str = "notes/barcode.md", *words: str, learned: Learned | None = None
+) -> Annotation:
+    memory = Unannotated(f"project:{path}", "project", path, parse_memory(text.encode(), path))
+    vocabulary = Vocabulary(Word(word, 3, 0) for word in words)
+    return annotate(memory, vocabulary, learned or Learned())
+
+
+def test_a_file_is_described_by_its_own_words() -> None:
+    """Title, first sentence, the words that recur, its own occasion."""
+    found = of(BARCODE)
+    assert found.name == "Rotating the barcode key"
+    assert found.description == "The barcode key is rotated by hand on a Friday."
+    assert any("barcode" in word for word in found.keywords)
+    assert "When the scanner rejects a barcode, the key is old" in found.usage_scenarios
+    assert not any("force" in word for word in found.keywords), "code is no prose"
+
+
+def test_chinese_is_described_in_chinese() -> None:
+    """Words are runs between function characters."""
+    found = of(CHINESE, "部署.md")
+    assert found.name == "预发布环境部署"
+    assert "预发布环境" in found.keywords
+    assert all(not one.isascii() for one in found.usage_scenarios)
+
+
+def test_the_vocabulary_is_reused() -> None:
+    """A keyword that others use is written as they write it."""
+    assert "Scanners" in of(BARCODE, "notes/barcode.md", "Scanners").keywords
+
+
+def test_what_every_memory_says_tells_nothing() -> None:
+    """Against a corpus, a common word gives way to a rare one."""
+    text = "# The warehouse\n\nWarehouse lamps. Warehouse lamps flicker: warehouse lamps.\n"
+    common = Corpus.of(["warehouse"] * 50)
+    assert of(text, "w.md", learned=Learned(common)).keywords[0] != "warehouse"
+
+
+def test_a_folder_tells_the_category() -> None:
+    """What its structured memories have, else its own name; a taxonomy's name is recognised."""
+    there = [Neighbour(terms_of("x"), "project", "tech_stack", "ops")] * 3
+    learned = Learned(guesser=Guesser(there))
+    assert of(BARCODE, "ops/a.md", learned=learned).category == "tech_stack"
+    assert of(BARCODE, "warehouse/a.md", learned=learned).category == "warehouse"
+    assert of(BARCODE, "common-pitfalls/a.md").category == "common_pitfall"
+
+
+def test_without_a_folder_what_is_alike_or_said_tells() -> None:
+    """Neighbours first, then cues of the title, then the type."""
+    near = Neighbour(terms_of("rotating barcode key scanner"), "feedback", "security", "")
+    learned = Learned(guesser=Guesser([near, near]))
+    found = of(BARCODE, "a.md", learned=learned)
+    assert (found.category, found.type) == ("security", "feedback")
+    assert of("# Merge and branch rules\n\nx\n", "a.md").category == "scm_configuration"
+    assert of("# 踩坑记录\n\n无\n", "a.md").category == "common_pitfall"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Never push on Friday. Always ask first. Don't force.\n", "feedback"),
+        ("不要在周五发布。必须先问。\n", "feedback"),
+        ("I prefer tabs. I like tea.\n", "user"),
+        (
+            "The dashboard is at https://a.example/x, the manual at https://b.example/y\n",
+            "reference",
+        ),
+        ("The lamp is green.\n", "project"),
+    ],
+)
+def test_the_type_by_what_is_said(text: str, kind: str) -> None:
+    """Rules, preferences, addresses; otherwise it is the project's."""
+    assert of(text, "a.md").type == kind
+
+
+def test_what_is_known_is_kept() -> None:
+    """A file's own fields are proposed as they are, and never written again."""
+    text = "---\nname: Mine\ntype: user\ncategory: hobbies\n---\n" + BARCODE
+    found = of(text)
+    assert (found.name, found.type, found.category) == ("Mine", "user", "hobbies")
+
+
+@given(
+    st.text(max_size=400)
+    | st.lists(
+        st.sampled_from(["# T", "---", "word", "词", "\n", " ", "```", "|a|", "when x"])
+    ).map("".join),
+    st.text(st.characters(exclude_characters="/\0", codec="utf-8"), min_size=1, max_size=20),
+)
+def test_whatever_the_file_says_the_metadata_is_valid(body: str, stem: str) -> None:
+    """Spliced in and read again, nothing is missing; where it can't be spliced, nothing is done."""
+    path = f"{stem}.md"
+    raw = body.encode("utf-8", "replace")
+    parsed = parse_memory(raw, path)
+    memory = Unannotated("project:x", "project", path, parsed)
+    found = annotate(memory, Vocabulary(), Learned())
+    assert 2 <= len(found.keywords) <= KEYWORDS
+    assert annotate(memory, Vocabulary(), Learned()) == found
+    result = splice(raw, found.values(parsed.metadata.missing))
+    if not isinstance(result, Refused):
+        assert parse_memory(result.data, path).metadata.missing == ()
