@@ -10,7 +10,7 @@
     ├── SettingsError               .file .key; a configuration that can't be used
     ├── RootError                   .path; a memory root that can't be used at all
     ├── ConflictError               .path; a file changed between reading and writing
-    ├── AnnotationError             .retry; an annotator gave no metadata for a memory
+    ├── AnnotationError             .retry .stop; an annotator gave no metadata for a memory
     └── StoreError                  the cache can't be opened, built or locked
 
 Bad memory files raise nothing: what is wrong with them is a value, `recall.model.Fault`.
@@ -170,13 +170,20 @@ class StoreError(RecallError):
 
 
 class AnnotationError(RecallError):
-    """An annotator can't give metadata for a memory; `retry`: another try may help."""
+    """An annotator can't give metadata for a memory; `retry`: another try may help.
+
+    `stop`: the memory is not the reason, and any other would fare the same now, so that a run may
+    as well end: an allowance that is spent, a key that is not taken. It was no try of the memory.
+    """
 
     code = "ANNOTATION_ERROR"
 
-    def __init__(self, message: str, *, retry: bool = False, fix: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, retry: bool = False, stop: bool = False, fix: str | None = None
+    ) -> None:
         super().__init__(message, fix=fix)
         self.retry = retry
+        self.stop = stop
 
     def details(self) -> dict[str, Any]:
-        return {**super().details(), "retry": self.retry}
+        return {**super().details(), "retry": self.retry, "stop": self.stop}

@@ -25,6 +25,9 @@ MAX_NAMES = 200
 MAX_NAME = 64
 """Characters of a category's or an agent's name, as of a keyword (DESIGN.md, 2)."""
 
+MAX_WORD = 256
+"""Characters of an address, a model's or a variable's name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -58,6 +61,25 @@ class Telemetry:
 
 
 @dataclass(frozen=True, slots=True)
+class Llm:
+    """The model that annotates memories, where one is asked for; docs/llm.md."""
+
+    base_url: str = "https://api.openai.com/v1"
+    model: str = ""
+    """Empty: no model is configured."""
+    env_key: str = "OPENAI_API_KEY"
+    """The variable that holds the key; the key itself never stands in a file of ours."""
+    timeout_ms: int = 60_000
+    """Of one call, from the first byte sent to the last one received."""
+    max_calls: int = 200
+    max_tokens: int = 1_000_000
+    """Of prompts and replies together."""
+    max_seconds: int = 3_600
+    """The three are of one run."""
+    allow_insecure_http: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What one installation runs with; disk/config.py reads it from files and environment."""
 
@@ -73,6 +95,7 @@ class Settings:
     lock_wait_ms: int = 1_000
     """How long a reader waits for another process's refresh before it answers stale."""
     telemetry: Telemetry = field(default_factory=Telemetry)
+    llm: Llm = field(default_factory=Llm)
     unavailable: tuple[Unavailable, ...] = ()
     """Scopes that can't be looked at, in the order of SCOPES; they have no root in `roots`."""
     project_dir: str = ""
@@ -105,7 +128,7 @@ class Arguments:
 class Key(NamedTuple):
     """One setting: what it accepts, and who may set it.
 
-    `kind`: choice, name, folder, folders, file, flag, number, names. `project` says how
+    `kind`: choice, name, word, folder, folders, file, flag, number, names. `project` says how
     far a project's own file may set it: "no", "yes" or "lower" (never above what is in effect
     without it).
     """
@@ -126,6 +149,8 @@ class Key(NamedTuple):
         return {
             "choice": "one of " + ", ".join(self.choices),
             "name": f"a text of at most {MAX_NAME} visible characters, or an empty one",
+            "word": f"a text of at most {MAX_WORD} visible characters and no blanks, or an empty"
+            " one",
             "folder": "a folder as text, or an empty text for the platform's own",
             "folders": "a list of folders, each a text",
             "file": "the path of a file as text, or an empty text for the usual one",
@@ -140,6 +165,7 @@ class Key(NamedTuple):
         good = {
             "choice": lambda: value in self.choices if isinstance(value, str) else False,
             "name": lambda: value == "" or _is_name(value),
+            "word": lambda: value == "" or _is_word(value),
             "folder": lambda: value == "" or _is_folder(value),
             "file": lambda: value == "" or _is_folder(value),
             "folders": lambda: isinstance(value, list) and all(map(_is_folder, value)),
@@ -160,6 +186,15 @@ class Key(NamedTuple):
 
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable()
+
+
+def _is_word(value: object) -> bool:
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= MAX_WORD
+        and value.isprintable()
+        and not any(char.isspace() for char in value)
+    )
 
 
 def _is_folder(value: object) -> bool:
@@ -273,6 +308,61 @@ KEYS: tuple[Key, ...] = (
         "The file of JSON lines.",
         env="RECALL_TELEMETRY_FILE",
     ),
+    Key(
+        "llm.base_url",
+        "word",
+        "https://api.openai.com/v1",
+        "Where the model that annotates memories is: any OpenAI-compatible endpoint.",
+        env="RECALL_LLM_BASE_URL",
+    ),
+    Key(
+        "llm.model",
+        "word",
+        "",
+        "The model's name there; empty where none is to be used.",
+        env="RECALL_LLM_MODEL",
+    ),
+    Key(
+        "llm.env_key",
+        "word",
+        "OPENAI_API_KEY",
+        "The environment variable that holds the key; empty where none is needed.",
+    ),
+    Key(
+        "llm.timeout_ms",
+        "number",
+        60_000,
+        "How long one call may take in all, in ms.",
+        low=1_000,
+        high=600_000,
+    ),
+    Key(
+        "llm.max_calls",
+        "number",
+        200,
+        "Calls that one run may make.",
+        high=1_000_000,
+    ),
+    Key(
+        "llm.max_tokens",
+        "number",
+        1_000_000,
+        "Tokens that one run may use, prompts and replies together.",
+        high=1_000_000_000,
+    ),
+    Key(
+        "llm.max_seconds",
+        "number",
+        3_600,
+        "Seconds that the calls of one run may take together.",
+        high=86_400,
+    ),
+    Key(
+        "llm.allow_insecure_http",
+        "flag",
+        False,
+        "Whether http:// is allowed to other machines than this one.",
+    ),
     _limit("router", 200, 100_000, "The tree that is pushed once, in characters."),
     _limit("focus", 200, 100_000, "The focus of a turn, in characters."),
     _limit("fetch_window", 200, 20_000, "One window of a fetch, in characters."),
@@ -293,7 +383,7 @@ KEYS: tuple[Key, ...] = (
 
 BY_NAME = {key.name: key for key in KEYS}
 
-TABLES = ("roots", "scopes", "trust", "taxonomy", "telemetry", "limits")
+TABLES = ("roots", "scopes", "trust", "taxonomy", "telemetry", "llm", "limits")
 """The tables of a settings file, beside the user's `[projects."FOLDER"]`."""
 
 # A repository may tune how its own memories are shown; it is data that anyone can have written,
@@ -309,6 +399,7 @@ PROJECT_REFUSES = {
     "trust": "it would trust itself",
     "projects": "it would speak for other projects",
     "external": "it would name a provider that your memories are sent to",
+    "llm": "it would choose the model that your memories are sent to",
     "telemetry": "it would choose where records of your sessions go",
     "writes": "it would allow writes that you have not allowed",
 }

@@ -17,7 +17,17 @@ from recall.disk.configfile import nearest, read_project_file, read_user_file, s
 from recall.disk.roots import Rooted, argument_roots, find_roots, is_trusted, matching
 from recall.errors import SettingsError
 from recall.model import Taxonomy
-from recall.settings import BY_NAME, KEYS, Arguments, Key, Limits, Settings, Telemetry, merge_limit
+from recall.settings import (
+    BY_NAME,
+    KEYS,
+    Arguments,
+    Key,
+    Limits,
+    Llm,
+    Settings,
+    Telemetry,
+    merge_limit,
+)
 
 __all__ = ["Arguments", "Loaded", "load"]
 
@@ -177,6 +187,7 @@ def _settings(
         state_dir=values["state_dir"],
         lock_wait_ms=values["lock_wait_ms"],
         telemetry=Telemetry(values["telemetry.sink"], values["telemetry.file"]),
+        llm=Llm(**{f.name: values[f"llm.{f.name}"] for f in dataclasses.fields(Llm)}),
         unavailable=rooted.unavailable,
         project_dir=str(project.folder),
         trusted=trusted,

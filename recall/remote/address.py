@@ -1,0 +1,73 @@
+"""Whether an address may be sent memories: an origin and an optional prefix, over HTTPS."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from recall.errors import SettingsError
+
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
+_PREFIX = re.compile(r"(?:/[A-Za-z0-9._~%!$&'()*+,;=:@-]+)*")
+
+
+class Address(NamedTuple):
+    """A checked address. `host` names it in messages: without scheme, port and prefix."""
+
+    url: str
+    host: str
+    loopback: bool
+
+
+def checked(url: str, *, key: str, allow_insecure: bool, allow_key: str) -> Address:
+    """Return the address; raises SettingsError, naming the setting `key`, where it can't be used.
+
+    Refused: anything but http and https, credentials, a query, a fragment, blanks, backslashes;
+    and http to anything but this machine, unless `allow_insecure` (the setting `allow_key`).
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise _refused(key, "it is no URL") from None
+    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        raise _refused(key, "it holds blanks, backslashes or other characters that a URL has not")
+    if parts.scheme not in ("https", "http"):
+        raise _refused(key, "it does not begin with https://")
+    if "@" in parts.netloc:
+        raise _refused(key, "it holds credentials; a key belongs into a variable")
+    if "?" in url or "#" in url:
+        raise _refused(key, "it holds a query or a fragment")
+    named = parts.netloc if port is None else parts.netloc.rpartition(":")[0]
+    if not _HOST.fullmatch(named) or not _PREFIX.fullmatch(parts.path.rstrip("/")):
+        raise _refused(key, "it is more than a host, a port and a prefix")
+    host = named.strip("[]").lower()
+    loopback = _is_loopback(host)
+    if parts.scheme == "http" and not (loopback or allow_insecure):
+        raise SettingsError(
+            f"{key} is an http:// address on {host}: what is sent there, your key included, could "
+            "be read on the way.",
+            key=key,
+            fix=f"Use https://; if that network is yours alone, set {allow_key} = true.",
+        )
+    return Address(url.rstrip("/"), host, loopback)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _refused(key: str, why: str) -> SettingsError:
+    # The address itself is not repeated: it may hold a password.
+    return SettingsError(
+        f"{key} can't be used: {why}.",
+        key=key,
+        fix="Write an origin with an optional prefix, as https://api.example.com/v1.",
+    )
