@@ -262,6 +262,15 @@ FIGURES: dict[str, dict[str, tuple[float | None, str]]] = {
         "recall.core.question.FUZZY_LENGTH": (5, "words of five letters and more"),
         "recall.engine.relevance._FEW_TERMS": (3, "what a longer\nquestion says"),
     },
+    "llm.md": {
+        "recall.core.annotation_prompt.BODY_START": (9_000, "the first 9,000"),
+        "recall.core.annotation_prompt.BODY_END": (3_000, "the last 3,000"),
+        "recall.remote.llm.VOCABULARY": (8_000, "up to 8,000 characters of the"),
+        "recall.remote.llm.REPLY_TOKENS": (4_000, "(4,000 tokens at most)"),
+        "recall.remote.llm.USUAL_REPLY": (200, "with 200 tokens for each reply"),
+        "recall.remote.llm.LONGEST_WAIT": (60, "(60 s at most)"),
+        "recall.remote.chat.MAX_BYTES": (1_000_000, "after 1 MB"),
+    },
     "ranking.md": {
         "recall.core.ranking.SHORT": (4, "it has at most four"),
         "recall.engine.relevance._FEW_TERMS": (3, "questions of more than three terms"),

@@ -77,6 +77,10 @@ def test_a_project_may_set_exactly_what_is_listed() -> None:
         ("agent", "a" * 65),
         ("agent", "line\nbreak"),
         ("agent", 3),
+        ("llm.model", "two words"),
+        ("llm.model", "line\nbreak"),
+        ("llm.base_url", "h" * 257),
+        ("llm.timeout_ms", 999),
         ("cache_dir", "a\0b"),
         ("cache_dir", "   "),
         ("lock_wait_ms", True),
@@ -176,6 +180,7 @@ def _row(key: Key) -> str:
     kind = {
         "choice": "one of " + ", ".join(f"`{choice}`" for choice in key.choices),
         "name": "text",
+        "word": "text without blanks",
         "folder": "folder",
         "folders": "list of folders",
         "file": "file",

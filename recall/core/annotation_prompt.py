@@ -26,6 +26,8 @@ MAX_CATEGORIES = 100
 _KNOWN = 512  # characters of a value that the memory has already
 _REPEATED = 4_000  # characters of a wrong reply that the model is shown again
 
+_WORDS = "memory-vocabulary"  # the sink lets no tag through whose name begins with `memory`
+
 Message = dict[str, str]
 
 
@@ -88,7 +90,7 @@ def messages(memory: Unannotated, choice: Choice) -> list[Message]:
     system = _SYSTEM.replace("{language}", f", which is mostly {language}" if language else "")
     parts = []
     if "keywords" in memory.parsed.metadata.missing and choice.vocabulary:
-        parts.append(f"<vocabulary>\n{sink.json_text(choice.vocabulary)}\n</vocabulary>")
+        parts.append(f"<{_WORDS}>\n{sink.json_text(choice.vocabulary)}\n</{_WORDS}>")
     parts.append(f"<memory>\n{sink.json_text(_shown(memory))}\n</memory>")
     return [
         {"role": "system", "content": system.replace("{fields}", fields)},

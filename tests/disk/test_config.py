@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from recall.disk.config import Arguments, Loaded, load
 from recall.errors import RootError, SettingsError
 from recall.model import TAXONOMY, Root, Unavailable
-from recall.settings import KEYS, Settings
+from recall.settings import KEYS, Llm, Settings
 
 unless_root = pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything")
 
@@ -744,3 +745,30 @@ def test_telemetry_files_are_refused_by_name(world: World) -> None:
     assert "lies in the memory root" in world.refuse().message
     world.user('[telemetry]\nsink = "syslog"\n')
     assert "none, jsonl, otel" in world.refuse().message
+
+
+# -- the model that annotates ----------------------------------------------------------------------
+
+
+def test_a_model_is_named_by_its_user(world: World) -> None:
+    """In their own file or the environment; every key arrives."""
+    assert world.load().settings.llm.model == ""
+    world.user(
+        '[llm]\nbase_url = "http://127.0.0.1:8080/v1"\nmodel = "qwen3:8b"\nenv_key = "MY_KEY"\n'
+        "timeout_ms = 9000\nmax_calls = 7\nmax_tokens = 8\nmax_seconds = 9\n"
+        "allow_insecure_http = true\n"
+    )
+    found = world.load().settings.llm
+    assert found == Llm("http://127.0.0.1:8080/v1", "qwen3:8b", "MY_KEY", 9000, 7, 8, 9, True)
+    env = {"RECALL_LLM_BASE_URL": "https://models.example.com", "RECALL_LLM_MODEL": "other"}
+    found = world.load(env=env).settings.llm
+    assert (found.base_url, found.model) == ("https://models.example.com", "other")
+
+
+@pytest.mark.parametrize("line", ["", *(f"{f.name} = 1" for f in dataclasses.fields(Llm))])
+def test_a_project_names_no_model(world: World, line: str) -> None:
+    """It came with a repository: it can neither switch one on nor say where memories are sent."""
+    world.own(f"[llm]\n{line}\n")
+    refused = world.refuse()
+    assert "llm" in refused.message
+    assert "sent to" in refused.message
