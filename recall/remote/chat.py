@@ -185,7 +185,9 @@ class Chat:
         if isinstance(cause, _Odd):
             return Refusal("odd", f"{self.address.host} {cause}.")
         if isinstance(cause, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
-            return Refusal("unreachable", f"{self.address.host} can't be reached.")
+            return Refusal(
+                "unreachable", f"{self.address.host} can't be reached: {self._harmless(str(cause))}"
+            )
         return Refusal("cut", f"The connection to {self.address.host} ended before the answer did.")
 
     def _status(self, error: Any) -> Refusal:
