@@ -106,6 +106,10 @@ def hangs(handler: Handler) -> None:
     handler.endpoint.over.wait(60)
 
 
+def hangs_up(handler: Handler) -> None:
+    """Close the connection without a word."""
+
+
 def drips(handler: Handler) -> None:
     """Send the head of an answer, and then a byte now and then, for ever."""
     handler.begin(200, {"Content-Type": "application/json"})

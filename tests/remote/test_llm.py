@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
 import logging
 import threading
@@ -30,6 +31,7 @@ from tests.remote.endpoint import (
     drips,
     floods,
     hangs,
+    hangs_up,
     playing,
     refuses,
     says,
@@ -261,7 +263,7 @@ def test_a_wrong_value_is_named_asked_for_again_and_never_taken(evil: dict[str, 
     "text",
     [
         *("", "I can't do that.", "[1]", '"text"', '{"name": "half', None),
-        *('{"name": "a", "name": "b"}', '{"name": NaN}'),
+        *(json.dumps(GOOD)[:-1] + ', "type": "user"}', '{"name": NaN}'),
         *("{" * 5_000, "x" * 40_000, '{"a":' * 5_000, "9" * 5_000),
     ],
     ids=lambda text: repr(text)[:24],
@@ -345,26 +347,42 @@ def test_a_late_answer_ends_at_the_deadline(act: Act) -> None:
         assert annotator.usage.prompt_tokens > 100  # the model may have read it
 
 
-@pytest.mark.parametrize(
-    "act",
-    [
-        sends(b'{"choices": [', claim=5_000),
-        sends(b'{"choices": ['),
-        sends(b"<html>It works!</html>"),
-        sends(b"[]"),
-        sends(b'{"choices": []}'),
-        sends(b'{"choices": [{"message": "text"}]}'),
-        sends(b"\x1f\x8b\x08", headers={"Content-Encoding": "gzip"}),
-        floods(),
-        floods(500),
-    ],
-    ids=["cut", "half", "html", "list", "no choice", "odd choice", "gzip", "flood", "flood 500"],
-)
-def test_half_an_answer_is_none(act: Act) -> None:
+_CUT, _FORM = "ended before the answer did", "of no known form"
+_PACKED = sends(gzip.compress(b"{}"), headers={"Content-Encoding": "gzip"})
+HALVES: dict[str, tuple[Act, str]] = {
+    "cut": (sends(b'{"choices": [', claim=5_000), _CUT),
+    "no answer": (hangs_up, _CUT),
+    "half": (sends(b'{"choices": ['), _FORM),
+    "html": (sends(b"<html>It works!</html>"), _FORM),
+    "list": (sends(b"[]"), _FORM),
+    "no choice": (sends(b'{"choices": []}'), _FORM),
+    "odd choice": (sends(b'{"choices": [{"message": "text"}]}'), _FORM),
+    "brackets": (sends(b"[" * 100_000), _FORM),
+    "packed": (_PACKED, "compressed"),
+    "flood": (floods(), "more than 1,000,000 bytes"),
+    "flood of an error": (floods(500), "more than 1,000,000 bytes"),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_half_an_answer_is_none(name: str) -> None:
     """What is cut, unreadable, packed or without end gives an error, and may be tried again."""
+    act, reason = HALVES[name]
     with asking(act) as (annotator, _):
         error = failure(annotator)
         assert (error.retry, error.stop) == (True, False)
+        assert reason in error.message
+
+
+def test_a_redirect_is_not_followed() -> None:
+    """The memory goes to the endpoint that the settings name, and nowhere else."""
+    with playing(says(GOOD)) as elsewhere:
+        act = refuses(307, Location=elsewhere.url + "/chat/completions")
+        with asking(act) as (annotator, _):
+            error = failure(annotator)
+            assert (error.retry, error.stop) == (True, True)
+            assert "redirect" in error.message
+    assert elsewhere.requests == []
 
 
 @pytest.mark.parametrize("status", [429, 500, 503, 529])
@@ -402,10 +420,10 @@ def test_a_strange_retry_after_does_no_harm(after: str) -> None:
     assert waits in ([llm.DEFAULT_WAIT], [0.0])
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 302])
+@pytest.mark.parametrize("status", [401, 403, 404])
 def test_what_concerns_every_memory_ends_the_run(status: int) -> None:
     """A key that is not taken, a wrong address: one call, and the error says what to set where."""
-    act = refuses(status, f"Incorrect API key provided: {KEY}", Location="http://127.0.0.1:9/")
+    act = refuses(status, f"Incorrect API key provided: {KEY}")
     with asking(act) as (annotator, endpoint):
         error = failure(annotator)
         assert (error.retry, error.stop) == (True, True)
@@ -564,6 +582,18 @@ def test_a_key_that_the_endpoint_repeats_is_not_passed_on(
         assert endpoint.requests[0].headers["authorization"].endswith(KEY)
     assert KEY not in caplog.text
     assert "Ask Dana" not in caplog.text
+
+
+@pytest.mark.parametrize("key", ["sk-<a>-```-[user:x]", "ab", "sk/+=="])
+def test_a_key_of_any_shape_is_taken_out_of_what_is_repeated(key: str) -> None:
+    """Also one that looks like something else."""
+    said = refuses(500, f"the value {key}!")
+    with (
+        asking(said, env={"OPENAI_API_KEY": key}) as (annotator, _),
+        pytest.raises(AnnotationError) as caught,
+    ):
+        annotator.annotate(note(), WORDS)
+    assert caught.value.message.endswith(": the value ***!")
 
 
 @pytest.mark.parametrize("key", ["two words", "line\nbreak", "schlüssel", "tab\tbed"])
