@@ -141,11 +141,15 @@ class ModelAnnotator:
         """End what is under way; it and all later calls raise AnnotationError (`stop`)."""
         self._chat.close()
 
-    def estimate(self, memories: Iterable[Unannotated], vocabulary: Vocabulary) -> Estimate:
-        """Return the calls and tokens that these memories of one scope would take; asks nobody.
+    def estimate(
+        self, memories: Unannotated | Iterable[Unannotated], vocabulary: Vocabulary
+    ) -> Estimate:
+        """Return what one memory, or several of a scope, would take; asks nobody.
 
         Retries are not foreseen, nor what a model thinks before it speaks.
         """
+        if isinstance(memories, Unannotated):
+            memories = [memories]
         text = vocabulary.render(VOCABULARY)
         calls = tokens = 0
         for memory in memories:
@@ -238,7 +242,7 @@ class ModelAnnotator:
                 stop=True,
                 fix=f"Run again, or raise {spent.key} in your own settings file.",
             ) from None
-        used = Usage(1, prompt)
+        used = Usage(1, 0)
         start = time.monotonic()
         try:
             seconds = min(self._llm.timeout_ms / 1_000, grant.seconds)

@@ -494,6 +494,23 @@ def test_a_run_without_seconds_makes_no_call() -> None:
         assert endpoint.requests == []
 
 
+def test_a_call_takes_no_longer_than_the_run_has_left() -> None:
+    """The rest of a run's seconds is a deadline too; then the run is over."""
+    with asking(hangs, timeout_ms=60_000, max_seconds=1) as (annotator, endpoint):
+        assert "within 1 s" in failure(annotator).message
+        assert failure(annotator).stop
+        assert len(endpoint.requests) == 1
+
+
+def test_waiting_counts_as_time() -> None:
+    """What a busy endpoint asks for is taken from the run's seconds."""
+    with playing(refuses(503, Retry_After="0.4"), says(GOOD)) as endpoint:
+        given = Settings(llm=Llm(base_url=endpoint.url, model="m"))
+        annotator = model_annotator(given, {})
+        annotator.annotate(note(), WORDS)
+        assert annotator.usage.seconds >= 0.4
+
+
 def test_an_allowance_is_shared_by_annotators() -> None:
     """Two annotators of one run have one ceiling."""
     shared = Allowance(Ceilings(1, 100_000, 60))
@@ -525,6 +542,8 @@ def test_an_estimate_is_made_of_the_very_prompts_and_costs_nothing() -> None:
         estimate = annotator.estimate([*memories, note("")], WORDS)
         assert endpoint.requests == []
         assert estimate.calls == 2
+        one, two = (annotator.estimate(memory, WORDS) for memory in memories[:2])
+        assert one.and_(two) == estimate
         for memory in memories:
             annotator.annotate(memory, WORDS)
         assert annotator.usage.calls == 2
