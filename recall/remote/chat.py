@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx2
+    import openai
 
 MAX_BYTES = 1_000_000
 """Of one answer, whatever it is. A reply of the tokens that we ask for is a hundredth of it."""
@@ -115,6 +116,26 @@ class Chat:
         import httpx2
         import openai
 
+        try:
+            async with self._client(seconds) as client:
+                got = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
+                return self._answer(got.content)
+        except openai.APITimeoutError:
+            raise self._late(seconds) from None
+        except openai.APIConnectionError as error:
+            raise self._unheard(error.__cause__) from None
+        except openai.APIStatusError as error:
+            raise self._status(error) from None
+        except (openai.OpenAIError, httpx2.HTTPError, _Odd) as error:
+            raise self._unheard(error) from None
+        except (OSError, ValueError, httpx2.InvalidURL) as error:
+            # Of making the client: certificates, proxies of the environment.
+            raise self._unreachable(error) from None
+
+    def _client(self, seconds: float) -> openai.AsyncOpenAI:
+        import httpx2
+        import openai
+
         http = httpx2.AsyncClient(
             verify=self._tls,
             timeout=seconds,
@@ -122,24 +143,12 @@ class Chat:
             trust_env=not self.address.loopback,  # proxies
             event_hooks={"request": [self._only_ours], "response": [_bound]},
         )
-        client = openai.AsyncOpenAI(
+        return openai.AsyncOpenAI(
             base_url=self.address.url,
             api_key="set-by-recall",  # `_only_ours` puts the real one in, or none
             http_client=http,
             max_retries=0,
         )
-        async with client:
-            try:
-                got = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
-                return self._answer(got.content)
-            except openai.APITimeoutError:
-                raise self._late(seconds) from None
-            except openai.APIConnectionError as error:
-                raise self._unheard(error.__cause__) from None
-            except openai.APIStatusError as error:
-                raise self._status(error) from None
-            except (openai.OpenAIError, httpx2.HTTPError, _Odd) as error:
-                raise self._unheard(error) from None
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -185,10 +194,12 @@ class Chat:
         if isinstance(cause, _Odd):
             return Refusal("odd", f"{self.address.host} {cause}.")
         if isinstance(cause, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
-            return Refusal(
-                "unreachable", f"{self.address.host} can't be reached: {self._harmless(str(cause))}"
-            )
+            return self._unreachable(cause)
         return Refusal("cut", f"The connection to {self.address.host} ended before the answer did.")
+
+    def _unreachable(self, cause: BaseException) -> Refusal:
+        why = self._harmless(str(cause)) or type(cause).__name__
+        return Refusal("unreachable", f"{self.address.host} can't be reached: {why}")
 
     def _status(self, error: Any) -> Refusal:
         status, host = int(error.status_code), self.address.host

@@ -242,7 +242,7 @@ class ModelAnnotator:
                 stop=True,
                 fix=f"Run again, or raise {spent.key} in your own settings file.",
             ) from None
-        used = Usage(1, 0)
+        used = Usage(1, prompt)
         start = time.monotonic()
         try:
             seconds = min(self._llm.timeout_ms / 1_000, grant.seconds)
@@ -327,6 +327,6 @@ def _used(answer: Answer, prompt: int) -> Usage:
     told, said = answer.prompt_tokens, answer.completion_tokens
     return Usage(
         1,
-        prompt if told is None else told,
-        estimate_tokens(answer.text) if said is None else said,
+        told or prompt,  # some report 0
+        said or estimate_tokens(answer.text),
     )

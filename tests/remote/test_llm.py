@@ -441,6 +441,20 @@ def test_an_endpoint_that_is_not_there_ends_the_run() -> None:
         assert "llm.base_url" in (error.fix or "")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("SSL_CERT_FILE", "/no/such/file"), ("HTTPS_PROXY", "gopher://x:y:z")]
+)
+def test_an_environment_that_allows_no_connection_ends_the_run(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What can't even be begun is an error like any other, not a traceback."""
+    monkeypatch.setenv(name, value)
+    given = Settings(llm=Llm(base_url="https://models.example.invalid", model="m", env_key=""))
+    error = failure(model_annotator(given, {}))
+    assert (error.retry, error.stop) == (True, True)
+    assert "can't be reached" in error.message
+
+
 def test_a_closed_annotator_lets_go_of_a_call_that_hangs() -> None:
     """`close` ends what is under way, and nothing begins after it."""
     with asking(hangs, timeout_ms=60_000) as (annotator, endpoint):
@@ -524,7 +538,14 @@ def test_an_allowance_is_shared_by_annotators() -> None:
 
 @pytest.mark.parametrize(
     "usage",
-    [None, {}, [], {"prompt_tokens": -5, "completion_tokens": "many"}, {"prompt_tokens": 1e99}],
+    [
+        None,
+        {},
+        [],
+        {"prompt_tokens": -5, "completion_tokens": "many"},
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": 1e99},
+    ],
 )
 def test_usage_that_is_not_reported_is_estimated(usage: Any) -> None:
     """An endpoint that counts nothing, or nonsense, does not make a run look free."""
