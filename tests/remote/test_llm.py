@@ -21,6 +21,7 @@ from recall.core.allowance import Allowance, Ceilings, Usage
 from recall.core.annotation import Annotation, Unannotated
 from recall.core.annotation_prompt import BODY_END, BODY_START
 from recall.core.metadata import OWNED, parse_memory
+from recall.core.vocabulary import Vocabulary, Word
 from recall.errors import AnnotationError, SettingsError
 from recall.remote import llm
 from recall.remote.llm import ModelAnnotator, model_annotator
@@ -154,6 +155,15 @@ def test_keywords_come_in_the_spelling_in_use() -> None:
     words = ["Deploys", "deploy", "staging"]
     with asking(says(GOOD | {"keywords": words})) as (annotator, _):
         assert annotator.annotate(note(), WORDS).keywords == ("deploy", "staging")
+
+
+def test_the_real_vocabulary_is_rendered_and_canonical() -> None:
+    """What the scope uses is offered, and what means the same is written as it stands there."""
+    words = Vocabulary([Word("release train", 3, 1), Word("staging", 2, 2)])
+    said = GOOD | {"keywords": ["Release-Trains", "staging"]}
+    with asking(says(said)) as (annotator, endpoint):
+        assert annotator.annotate(note(), words).keywords == ("release train", "staging")
+        assert "release train" in endpoint.prompt()
 
 
 def test_only_headers_of_ours_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
