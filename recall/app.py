@@ -7,12 +7,13 @@ import json
 import logging
 import os
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from recall.core.hosts import Host
+from recall.core.readiness import Readiness
 from recall.core.router import Router
 from recall.core.snapshot import Snapshot
 from recall.disk import config, places
@@ -24,6 +25,7 @@ from recall.disk.transcripts import Transcript
 from recall.engine.delivery import router_of
 from recall.engine.hosted import HostedSession
 from recall.engine.ports import Selector, Sessions
+from recall.engine.switching import Excused, how_ready, nobody
 from recall.errors import StoreError
 from recall.settings import Arguments, Settings
 
@@ -49,11 +51,16 @@ class Recall:
         cache_dir: Path,
         state_dir: Path,
         on_event: Emit | None = None,
+        kept_by: Callable[[str], Collection[Path]] = lambda _: (),
     ) -> None:
         """`cache_dir` and `state_dir` are recall's own folders; neither is made before use.
 
         `on_event` takes each event of telemetry, beside the sink that the settings name.
+        `kept_by` gives the memory folders of a host, whose index that host loads by itself.
         """
+        self.excused: Excused = nobody
+        """Names the legacy memories that can't be migrated."""
+        self._kept_by = kept_by
         self.settings = settings
         self.cache_dir = cache_dir
         self.state_dir = state_dir
@@ -90,7 +97,7 @@ class Recall:
 
             self._signer = CursorSigner(self._keys())
         if id and sessions is None:
-            sessions = StoredSessions(self.state_dir)
+            sessions = self.sessions()
         from recall.engine.session import Session
 
         session = Session(
@@ -102,10 +109,19 @@ class Recall:
             emit=self._emit,
             selector=selector,
             selector_ms=selector_ms,
+            excused=self.excused,
         )
         if session.selecting:
             self._selecting.add(session.selecting)
         return session
+
+    def sessions(self) -> StoredSessions:
+        """Return the conversations over this corpus, as every process with this state sees them."""
+        return StoredSessions(self.state_dir, corpus_name(self.settings))
+
+    def readiness(self, snapshot: Snapshot | None = None) -> Readiness:
+        """Return how ready the corpus is for structured recall, and what holds it up."""
+        return how_ready(snapshot or self.snapshot(), self.excused)
 
     def _emitter(self, corpus: str, on_event: Emit | None) -> Emit | None:
         if self.settings.telemetry.sink == "none" and on_event is None:
@@ -135,12 +151,20 @@ class Recall:
         return HostedSession(
             self.store,
             self.settings,
-            StoredSessions(self.state_dir),
+            self.sessions(),
             id,
             host,
             shown if transcript else None,
             emit=self._emit,
+            excused=self.excused,
+            loaded=lambda: self._loaded_by(host.name),
         )
+
+    def _loaded_by(self, host: str) -> frozenset[int]:
+        """Return which roots are the host's own memory folders: it loads their index itself."""
+        kept = self._kept_by(host)
+        roots = enumerate(self.settings.roots)
+        return frozenset(i for i, root in roots if kept and Path(root.path).resolve() in kept)
 
     def _keys(self) -> list[bytes]:
         if not places.root_around(self.state_dir, self.settings.roots):
@@ -237,7 +261,14 @@ def from_settings(
         cache_dir=_usable_cache(settings, places.cache_dir(settings, env, home)),
         state_dir=places.state_dir(settings, env, home),
         on_event=on_event,
+        kept_by=lambda host: _kept_by(host, settings, env, home),
     )
+
+
+def _kept_by(host: str, settings: Settings, env: Mapping[str, str], home: Path) -> Collection[Path]:
+    from recall.disk import adopt  # legacy recall alone asks for it
+
+    return adopt.kept_by(host, Path(settings.project_dir), home, env=env)
 
 
 def _usable_cache(settings: Settings, folder: Path) -> Path:

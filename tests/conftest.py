@@ -36,7 +36,10 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(tmp_path: Path, root: Path) -> Iterator[Opener]:
-    """Open recall over `root`, or over the given roots, with a cache and state of the test's."""
+    """Open recall over `root`, or over the given roots, with a cache and state of the test's.
+
+    Pinned to structured recall, unless a test gives another mode.
+    """
     made: list[Recall] = []
 
     def opener(**more: Any) -> Recall:
@@ -47,6 +50,7 @@ def opened(tmp_path: Path, root: Path) -> Iterator[Opener]:
             "state_dir": tmp_path / "state",
             "env": {},
             "home": tmp_path,
+            "mode": "structured",
         }
         recall = open_recall(**(given | more))
         made.append(recall)

@@ -5,10 +5,13 @@ Values only; where they are kept is a `Sessions` port's matter. Whoever changes 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from recall.core import modes
+from recall.core.modes import Mode, Moved, Step
 from recall.core.residency import Residency
 from recall.core.spending import Cost, Spent
 from recall.model import Memory
@@ -25,6 +28,17 @@ class Turn:
     """Characters handed over per ref in this turn."""
     requests: set[str] = field(default_factory=set)
     """Searches and explorations that were answered, with the generation that they saw."""
+
+
+class Shown(NamedTuple):
+    """A window of a body that a delivery holds: [start, end) of total, and its text's digest."""
+
+    ref: str
+    version: str
+    start: int
+    end: int
+    total: int
+    digest: str
 
 
 class Prepared(NamedTuple):
@@ -50,6 +64,10 @@ class Prepared(NamedTuple):
     """What it costs."""
     at: float = 0.0
     """When it was prepared, once it is confirmed when that was: a Unix time, 0 if not noted."""
+    indexed: str = ""
+    """The flat index's digest, where the delivery holds it; else empty."""
+    windows: tuple[Shown, ...] = ()
+    """The bodies that it holds (legacy recall)."""
 
 
 @dataclass(slots=True)
@@ -77,6 +95,11 @@ class Conversation:
     """(ref, version, start, end) → digest of a window that was handed over."""
     spent: Spent = field(default_factory=Spent)
     """What all of this cost so far, over compactions."""
+    indexed: str = ""
+    """Digest of the flat index that the conversation holds, as `revision` is of the tree."""
+    mode: Mode = field(default_factory=Mode)
+    steps: list[Step] = field(default_factory=list)
+    """What became of the mode since the conversation was lent; kept nowhere."""
 
     def copied(self) -> Conversation:
         """Return a copy that may be changed without this one noticing."""
@@ -88,6 +111,7 @@ class Conversation:
             pending=dict(self.pending),
             delivered=dict(self.delivered),
             digests=dict(self.digests),
+            steps=[],
         )
 
     def next_turn(self) -> None:
@@ -104,6 +128,7 @@ class Conversation:
         """
         self.epoch += 1
         self.compacting = -1
+        self._move(modes.compacted(self.mode, time.time()))
         self.evict()
         self._stand([one for one in self.delivered.values() if one.anchored])
 
@@ -112,6 +137,7 @@ class Conversation:
         self.residency = Residency()
         self.digests = {}
         self.turn = Turn()
+        self.delivered = {id: one._replace(windows=()) for id, one in self.delivered.items()}
 
     # --- windows
 
@@ -139,13 +165,34 @@ class Conversation:
         """Note characters of bodies that were asked for and not sent: they stand here already."""
         self.spent = self.spent.with_spared(characters)
 
+    # --- the mode
+
+    def turn_to(self, setting: str, *, ready: bool) -> str:
+        """Return the mode of the turn that begins; a switch that leads elsewhere is over."""
+        to = modes.target(self.mode, setting, ready=ready)
+        self._move(modes.begun(self.mode, to, time.time()))
+        return to
+
+    def arrive_at(self, mode: str) -> None:
+        """Be in a mode without a delivery: there is nothing to send for it."""
+        if self.mode.now != mode:
+            at = time.time()
+            self._move(modes.prepared(self.mode, mode, "", at))
+            self._move(modes.confirmed(self.mode, "", at))
+
+    def _move(self, moved: Moved) -> None:
+        self.mode, steps = moved
+        self.steps += steps
+
     # --- deliveries
 
-    def prepare(self, prepared: Prepared) -> None:
-        """Keep a delivery until it is confirmed or rolled back."""
+    def prepare(self, prepared: Prepared, mode: str = "") -> None:
+        """Keep a delivery until it is confirmed or rolled back; `mode` is that of its turn."""
         self.pending[prepared.id] = prepared
+        if mode:
+            self._move(modes.prepared(self.mode, mode, prepared.id, time.time()))
         while len(self.pending) > PENDING_KEPT:
-            del self.pending[next(iter(self.pending))]
+            self.rollback(next(iter(self.pending)))
 
     def confirm(self, id: str, at: float = 0.0) -> bool:
         """Note that a delivery was really sent; False if it is not known, or too old to count.
@@ -157,16 +204,22 @@ class Conversation:
         prepared = self.pending.pop(id, None)
         if prepared is None or prepared.epoch != self.epoch:
             return False
+        self._move(modes.confirmed(self.mode, id, at or time.time()))
         self._add(prepared._replace(at=at or prepared.at))
         self.spent = self.spent.with_delivery(prepared.cost)
         return True
 
-    def hand(self, prepared: Prepared) -> None:
+    def hand(self, prepared: Prepared, mode: str = "") -> None:
         """Note a delivery that was handed to a host: it stands there until it is found missing.
 
-        An anchored one takes the place of the one before, ahead of all that is in the history.
+        `mode` is that of its turn. An anchored one takes the place of the one before, ahead of all
+        that is in the history.
         """
         self.spent = self.spent.with_delivery(prepared.cost)
+        if mode:
+            at = time.time()
+            self._move(modes.prepared(self.mode, mode, prepared.id, at))
+            self._move(modes.confirmed(self.mode, prepared.id, at, seen=prepared.seen))
         if prepared.anchored:
             self.weigh_anchor()
             self._stand([prepared, *self.delivered.values()])
@@ -183,17 +236,28 @@ class Conversation:
             return
         for id in self.delivered.keys() & set(missing):
             self.spent = self.spent.with_delivery(self.delivered[id].cost, -1)
+            for window in self.delivered[id].windows:
+                self.residency = self.residency.evict(*window[:4])
+                self.digests.pop(window[:4], None)
+        self.mode = modes.found(self.mode, found)
+        self._move(modes.lost(self.mode, missing, time.time()))
         kept = [one for id, one in self.delivered.items() if id not in missing]
         self._stand([one._replace(seen=True) if one.id in found else one for one in kept])
 
     def _add(self, prepared: Prepared) -> None:
         if prepared.revision:
             self.revision = prepared.revision
+        if prepared.indexed:
+            self.indexed = prepared.indexed
+        for window in prepared.windows:
+            self.residency = self.residency.add(*window[:5])
+            self.digests[window[:4]] = window.digest
         self.described |= dict(prepared.described)
         self.delivered[prepared.id] = prepared
 
     def rollback(self, id: str) -> bool:
         """Forget a delivery that was not sent: it is offered again. False if it is not known."""
+        self._move(modes.lost(self.mode, (id,), time.time()))
         return self.pending.pop(id, None) is not None
 
     def is_described(self, memory: Memory) -> bool:
@@ -215,6 +279,6 @@ class Conversation:
 
     def _stand(self, deliveries: Iterable[Prepared]) -> None:
         """Take these, in their order, for all that stands in the conversation."""
-        self.revision, self.described, self.delivered = "", {}, {}
+        self.revision, self.indexed, self.described, self.delivered = "", "", {}, {}
         for prepared in deliveries:
             self._add(prepared)

@@ -95,6 +95,9 @@ class DeliveryMade(Event):
     focus_tokens: int = 0
     saved: int = 0
     """Characters of metadata that stood in the conversation already, and were not sent."""
+    bodies: int = 0
+    bodies_tokens: int = 0
+    """Bodies of legacy recall; its flat index counts as `router`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +145,7 @@ class ModeTransition(Event):
     before: str = ""
     after: str = ""
     ready: int = 0
+    """Structured memories, of all `memories`; both 0 where the step looked at none."""
     memories: int = 0
 
 

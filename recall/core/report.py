@@ -17,7 +17,10 @@ def report(talk: Conversation) -> dict[str, Any]:
     return {
         "turns": talk.number,
         "compactions": talk.epoch,
+        "mode": talk.mode.now,
+        "transition": talk.mode.last.to_dict() if talk.mode.last else None,
         "revision": talk.revision or None,
+        "index": talk.indexed or None,
         "resident": _resident(talk),
         "described": len(talk.described),
         "delivered": [_delivery(one) for one in talk.delivered.values()],
@@ -45,7 +48,9 @@ def _delivery(one: Prepared) -> dict[str, Any]:
         "id": one.id,
         "at": _time(one.at),
         "router": bool(one.revision),
-        "focus": list(one.shown),
+        "index": bool(one.indexed),
+        "focus": [] if one.windows else list(one.shown),
+        "bodies": list(one.shown) if one.windows else [],
         "characters": len(one.text),
         "tokens": one.cost.text.tokens,
     }

@@ -103,6 +103,26 @@ def terminal(text: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------
+# Passages: text of a memory, as text in a prompt
+
+_OURS = re.compile(
+    r"(?im)^[ \t]*#{1,6}[ \t]+(?=memory index|relevant memories|complete memory tree|memory focus)"
+)
+
+
+def passage(text: str) -> str:
+    """Return a body's text as it may stand in a prompt: its lines stay, nothing is forged.
+
+    Controls, bidi controls and line separators go, but for line feeds and tabs; what looks like a
+    prompt's wrapper tag, a ref in brackets or a heading of ours is written with look-alikes.
+    """
+    text = _TERMINAL_RAW.sub("", _CARRIAGE_RETURN.sub("\n", text))
+    text = _json_raw().sub(lambda m: "‹" if m[0] == "<" else "", text)
+    text = _REF.sub(lambda m: f"({m[1]}{')' if m[2] else ''}", text)
+    return _OURS.sub("", text)
+
+
+# ---------------------------------------------------------------------------------------------
 # Refs
 
 _UNSAFE_IN_REF = pattern(r"[^A-Za-z0-9\-_.!~*'()%/:@&=+$,;]")

@@ -26,28 +26,32 @@ class Size(NamedTuple):
 class Cost(NamedTuple):
     """One delivery: its tree, its focus, and all of its text with the fence around them.
 
-    `saved` is what the focus did not say again, in characters.
+    `saved` is what the focus did not say again, in characters. In legacy recall `router` is the
+    flat index, and `bodies` are what stands below it.
     """
 
     router: Size = Size()
     focus: Size = Size()
     text: Size = Size()
     saved: int = 0
+    bodies: Size = Size()
 
     @classmethod
     def from_row(cls, row: list[Any]) -> Cost:
         """Return what JSON made of one; an empty list is nothing."""
         if not row:
             return cls()
-        router, focus, text, saved = row
-        return cls(Size(*router), Size(*focus), Size(*text), saved)
+        router, focus, text, saved, *bodies = row  # bodies came later
+        sizes = Size(*router), Size(*focus), Size(*text)
+        return cls(*sizes, saved, Size(*bodies[0]) if bodies else Size())
 
 
 class Spent(NamedTuple):
     """All that a conversation received since it began, over compactions.
 
-    A delivery counts once it is confirmed, a body when it is handed over. `bodies` are the
-    contents of the tool's results, without the JSON around them.
+    A delivery counts once it is confirmed, a body when it is handed over. `router` counts flat
+    indexes too. `bodies` are those of legacy recall, and the contents of the tool's results
+    without the JSON around them.
     """
 
     router: Size = Size()
@@ -61,12 +65,13 @@ class Spent(NamedTuple):
 
     def with_delivery(self, cost: Cost, times: int = 1) -> Spent:
         """Return the account with a delivery; `times` -1 takes back one that never arrived."""
-        parts = cost.router.plus(cost.focus)
+        parts = cost.router.plus(cost.focus).plus(cost.bodies)
         fence = cost.text.plus(parts.times(-1))
         return self._replace(
             router=self.router.plus(cost.router.times(times)),
             focus=self.focus.plus(cost.focus.times(times)),
             fences=self.fences.plus(fence.times(times)),
+            bodies=self.bodies.plus(cost.bodies.times(times)),
             saved_metadata=self.saved_metadata + cost.saved * times,
         )
 

@@ -59,6 +59,13 @@ def find_host_roots(
     return list(found.values())
 
 
+def kept_by(host: str, project: Path, home: Path, *, env: Mapping[str, str]) -> frozenset[Path]:
+    """Return the resolved memory folders that `host` keeps, and whose index it loads by itself."""
+    find = {"claude-code": _claude_code, "qwen-code": _qwen_code}.get(host)
+    found = find(project, home, env) if find else ()
+    return frozenset(places.resolved(one.path) for one in found)
+
+
 def named_folders(texts: Iterable[str], cwd: Path, home: Path) -> list[Adopted]:
     """Return the folders that `--root [SCOPE=]DIR` names; raises as `argument_roots` does."""
     return [
@@ -176,14 +183,16 @@ def _looked_at(
     scope: str, path: Path, host: str, note: str = "", *, adopt: bool = True
 ) -> Iterator[Adopted]:
     if _is_folder(path):
-        files, counted = _count(path)
-        notes = "; ".join(filter(None, (note, counted)))
-        yield Adopted(scope, path, host, files, notes, adopt)
+        yield Adopted(scope, path, host, 0, note, adopt)
 
 
 def _gather(found: dict[tuple[str, Path], Adopted], folders: Iterator[Adopted]) -> None:
     for folder in folders:
-        found.setdefault((folder.scope, places.resolved(folder.path)), folder)
+        key = (folder.scope, places.resolved(folder.path))
+        if key not in found:
+            files, counted = _count(folder.path)
+            notes = "; ".join(filter(None, (folder.note, counted)))
+            found[key] = folder._replace(files=files, note=notes)
 
 
 def _count(folder: Path) -> tuple[int, str]:

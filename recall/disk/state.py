@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from recall.core.conversation import Conversation, Prepared, Turn
+from recall.core.conversation import Conversation, Prepared, Shown, Turn
+from recall.core.modes import Mode
 from recall.core.residency import Residency
 from recall.core.spending import Cost, Spent
 from recall.disk.lock import file_lock
@@ -28,13 +29,14 @@ KEPT_S = 30 * 24 * 3_600
 """A session that nobody touched for thirty days is forgotten."""
 _WAIT_MS = 30_000
 _BUSY_S = 10.0
-_VERSION = 3
+_VERSION = 4
 
 _SCHEMA = """
 CREATE TABLE session (
     id TEXT PRIMARY KEY, touched REAL NOT NULL, number INTEGER NOT NULL, epoch INTEGER NOT NULL,
     revision TEXT NOT NULL, compacting INTEGER NOT NULL, compacted_by TEXT NOT NULL,
-    spent TEXT NOT NULL DEFAULT '[]'
+    spent TEXT NOT NULL DEFAULT '[]', indexed TEXT NOT NULL DEFAULT '',
+    mode TEXT NOT NULL DEFAULT '[]', corpus TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
 CREATE TABLE run (
     session TEXT, ref TEXT, version TEXT, start INTEGER, stop INTEGER, total INTEGER,
@@ -51,6 +53,7 @@ CREATE TABLE delivery (
     session TEXT, id TEXT, confirmed INTEGER, place INTEGER, epoch INTEGER, revision TEXT,
     described TEXT, text TEXT, anchored INTEGER, position INTEGER, seen INTEGER,
     shown TEXT NOT NULL DEFAULT '[]', cost TEXT NOT NULL DEFAULT '[]', at REAL NOT NULL DEFAULT 0,
+    indexed TEXT NOT NULL DEFAULT '', windows TEXT NOT NULL DEFAULT '[]',
     PRIMARY KEY (session, id)
 ) WITHOUT ROWID;
 CREATE TABLE turn_read (
@@ -74,6 +77,15 @@ _UPGRADES: dict[int, tuple[str, ...]] = {
         "ALTER TABLE delivery ADD COLUMN cost TEXT NOT NULL DEFAULT '[]'",
         "ALTER TABLE delivery ADD COLUMN at REAL NOT NULL DEFAULT 0",
     ),
+    3: (
+        "ALTER TABLE session ADD COLUMN indexed TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE session ADD COLUMN mode TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE session ADD COLUMN corpus TEXT NOT NULL DEFAULT ''",
+        # There was structured recall alone, and no conversation is thrown out of it.
+        """UPDATE session SET mode = '["structured", null, null]'""",
+        "ALTER TABLE delivery ADD COLUMN indexed TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE delivery ADD COLUMN windows TEXT NOT NULL DEFAULT '[]'",
+    ),
 }
 """From each version to the next one."""
 _FRESH = tuple(_SCHEMA.split(";\n"))
@@ -85,8 +97,10 @@ _Rows = dict[str, set[tuple[object, ...]]]
 class StoredSessions:
     """The `Sessions` port over one SQLite file. Each call opens its own connection."""
 
-    def __init__(self, state_dir: Path) -> None:
+    def __init__(self, state_dir: Path, corpus: str = "") -> None:
+        """`corpus` is the name of the memories that the conversations are about."""
         self._folder = state_dir
+        self._corpus = corpus
         self._locks = state_dir / "session-locks"
 
     @contextmanager
@@ -102,7 +116,7 @@ class StoredSessions:
                 talk = _load(db, id)
                 before = _rows(talk)
                 yield talk
-                _save(db, id, talk, before)
+                _save(db, id, talk, before, self._corpus)
             finally:
                 db.close()
 
@@ -148,6 +162,21 @@ class StoredSessions:
             ).fetchall()
         finally:
             db.close()
+
+    def last_switch(self) -> tuple[str, Mode] | None:
+        """Return the session of this corpus whose mode changed last, and its mode; None if none."""
+        if not (self._folder / FILE).exists():
+            return None
+        db = self._opened()
+        try:
+            rows = db.execute(
+                "SELECT id, mode FROM session WHERE corpus = ?", (self._corpus,)
+            ).fetchall()
+        finally:
+            db.close()
+        found = [(id, Mode.from_row(json.loads(row))) for id, row in rows]
+        switched = [(id, mode) for id, mode in found if mode.last]
+        return max(switched, key=lambda one: one[1].last.at if one[1].last else 0, default=None)
 
     def _opened(self) -> sqlite3.Connection:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -206,14 +235,17 @@ def _rows(talk: Conversation) -> _Rows:
 
 
 def _delivery(one: Prepared, done: int, place: int) -> tuple[object, ...]:
-    described, shown, cost = (json.dumps(part) for part in (one.described, one.shown, one.cost))
+    described, shown, cost, windows = (
+        json.dumps(part) for part in (one.described, one.shown, one.cost, one.windows)
+    )
     told = (one.epoch, one.revision, described, one.text)
     host = (int(one.anchored), one.position, int(one.seen))
-    return (one.id, done, place, *told, *host, shown, cost, one.at)
+    return (one.id, done, place, *told, *host, shown, cost, one.at, one.indexed, windows)
 
 
 def _prepared(row: Sequence[Any]) -> Prepared:
-    id, epoch, revision, described, text, anchored, position, seen, shown, cost, at = row
+    id, epoch, revision, described, text, anchored, position, seen, shown, cost, at, *rest = row
+    indexed, windows = rest
     return Prepared(
         id,
         epoch,
@@ -226,11 +258,13 @@ def _prepared(row: Sequence[Any]) -> Prepared:
         tuple(json.loads(shown)),
         Cost.from_row(json.loads(cost)),
         at,
+        indexed,
+        tuple(Shown(*window) for window in json.loads(windows)),
     )
 
 
 def _load(db: sqlite3.Connection, id: str) -> Conversation:
-    columns = "number, epoch, revision, compacting, compacted_by, spent"
+    columns = "number, epoch, revision, compacting, compacted_by, indexed, spent, mode"
     found = db.execute(f"SELECT {columns} FROM session WHERE id = ?", (id,)).fetchone()
     if found is None:
         return Conversation()
@@ -240,12 +274,14 @@ def _load(db: sqlite3.Connection, id: str) -> Conversation:
         return db.execute(query, (id,)).fetchall()
 
     talk = Conversation(**dict(zip(columns.split(", "), found, strict=True)))
-    talk.spent = Spent.from_row(json.loads(found[-1]))
+    talk.spent = Spent.from_row(json.loads(found[-2]))
+    talk.mode = Mode.from_row(json.loads(found[-1]))
     talk.residency = Residency.from_rows(rows("run", "ref, version, start, stop, total"))  # type: ignore[arg-type]
     for ref, version, start, stop, digest in rows("window", "ref, version, start, stop, digest"):
         talk.digests[ref, version, start, stop] = digest  # type: ignore[index,assignment]
     talk.described = dict(rows("described", "ref, digest"))  # type: ignore[arg-type]
     columns = "id, epoch, revision, described, text, anchored, position, seen, shown, cost, at"
+    columns += ", indexed, windows"
     for *values, done in rows("delivery", f"{columns}, confirmed", "place"):
         one = _prepared(values)
         (talk.delivered if done else talk.pending)[one.id] = one
@@ -256,14 +292,15 @@ def _load(db: sqlite3.Connection, id: str) -> Conversation:
     return talk
 
 
-def _save(db: sqlite3.Connection, id: str, talk: Conversation, before: _Rows) -> None:
+def _save(db: sqlite3.Connection, id: str, talk: Conversation, before: _Rows, corpus: str) -> None:
     after = _rows(talk)
     with _transaction(db):
         db.execute(
-            "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(id, time.time(), talk.number, talk.epoch, talk.revision),
                 *(talk.compacting, talk.compacted_by, json.dumps(talk.spent.to_row())),
+                *(talk.indexed, json.dumps(talk.mode.to_row()), corpus),
             ),
         )
         for table in _TABLES:

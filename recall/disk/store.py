@@ -119,6 +119,12 @@ class Store:
             self._updater.suspects.add((memory.root, memory.path))
         return parsed
 
+    def own_index(self, root: int) -> str:
+        """Return the text of a root's own `MEMORY.md`, 64 KB at most; empty where it has none."""
+        from recall.disk.indexfile import read_index  # only legacy recall asks for it
+
+        return read_index(self._updater.readers[root].root)
+
     def find(
         self,
         questions: Sequence[Question],

@@ -1,4 +1,7 @@
-"""What a turn injects: perhaps the tree, perhaps a focus; prepared, then confirmed or not."""
+"""What a turn injects: perhaps the tree, perhaps a focus; prepared, then confirmed or not.
+
+In legacy mode it is the flat index and bodies instead (engine/legacy.py).
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ from dataclasses import dataclass
 
 from recall.core.conversation import Conversation, Prepared
 from recall.core.focus import Chosen, Focus, render_focus
+from recall.core.modes import LEGACY, STRUCTURED
 from recall.core.router import Router, render_router
 from recall.core.snapshot import Snapshot
 from recall.core.spending import Cost, Size
 from recall.engine.focusing import MOST, NO_CHOICE, as_chosen, asked, choose
+from recall.engine.legacy import Legacy, compose_legacy
 from recall.engine.ports import Store
 from recall.settings import Settings
 
@@ -40,10 +45,13 @@ class Delivery:
     """Memories that were considered for the focus."""
     focus_ms: float = 0.0
     """How long choosing and rendering the focus took."""
+    legacy: Legacy | None = None
+    """What a turn in legacy mode injects; it has neither tree nor focus."""
 
     @property
     def text(self) -> str:
         parts = [part.text for part in (self.router, self.focus) if part is not None]
+        parts += self.legacy.parts if self.legacy else []
         if not parts:
             return ""
         body = "\n\n".join(parts)
@@ -56,12 +64,19 @@ class Delivery:
 
     @property
     def refs(self) -> tuple[str, ...]:
-        """The refs that the focus names, best first."""
+        """The refs that the focus names, or whose bodies are there, best first."""
+        if self.legacy:
+            return self.legacy.refs
         return tuple(memory.ref for memory in self.focus.shown) if self.focus else ()
 
     @property
     def cost(self) -> Cost:
         """What it costs: tree, focus, and the whole text. Tokens are estimates."""
+        if self.legacy:
+            index, bodies = self.legacy.sizes
+            fence = _FENCE_TOKENS if self.text else 0
+            whole = Size(len(self.text), index.tokens + bodies.tokens + fence)
+            return Cost(index, Size(), whole, 0, bodies)
         router, focus = self.router, self.focus
         tree = Size(len(router.text), router.tokens) if router else Size()
         leaves = Size(len(focus.text), focus.tokens) if focus else Size()
@@ -92,13 +107,21 @@ def compose(
     *,
     late: Sequence[str] = (),
     most: int = NO_CAP,
+    mode: str = STRUCTURED,
+    loaded: Collection[int] = (),
 ) -> Delivery:
     """Return what a turn injects, in at most `most` characters; the conversation is unchanged.
 
-    `late` are refs that a selector chose too late for the last question: where this turn has one
-    as well, they stand after its own leaves, as far as there is room.
+    `mode` is the turn's; `loaded` are the roots whose flat index the host loads by itself. `late`
+    are refs that a selector chose too late for the last question: where this turn has one as
+    well, they stand after its own leaves, as far as there is room.
     """
     most -= _FENCED
+    if mode == LEGACY:
+        legacy, considered = compose_legacy(
+            store, snapshot, settings, talk, query, recent_tools, most=most, loaded=loaded
+        )
+        return Delivery(_new_id(), candidates=considered, legacy=legacy)
     router = router_of(snapshot, settings, most) if talk.revision != snapshot.revision else None
     room = min(settings.limits.focus, most - (len(router.text) + 2 if router else 0))
     start = time.perf_counter()
@@ -123,6 +146,8 @@ def as_prepared(delivery: Delivery, talk: Conversation) -> Prepared:
         shown=delivery.refs,
         cost=delivery.cost,
         at=time.time(),
+        indexed=delivery.legacy.indexed if delivery.legacy else "",
+        windows=delivery.legacy.windows if delivery.legacy else (),
     )
 
 
@@ -134,10 +159,11 @@ def prepare(
     query: str,
     recent_tools: Collection[str] = (),
     late: Sequence[str] = (),
+    mode: str = STRUCTURED,
 ) -> Delivery:
     """Return the delivery for a turn, and note it in the conversation as prepared."""
-    delivery = compose(store, snapshot, settings, talk, query, recent_tools, late=late)
-    talk.prepare(as_prepared(delivery, talk))
+    delivery = compose(store, snapshot, settings, talk, query, recent_tools, late=late, mode=mode)
+    talk.prepare(as_prepared(delivery, talk), mode)
     return delivery
 
 

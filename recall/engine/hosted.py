@@ -8,16 +8,18 @@ transcript, the next hook looks there, and what did not arrive is sent again.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from recall.core.conversation import Conversation, Prepared
 from recall.core.evidence import Glimpse
 from recall.core.hosts import Host
+from recall.core.modes import STRUCTURED
 from recall.core.snapshot import Snapshot
 from recall.engine.delivery import Delivery, as_prepared, compose
 from recall.engine.ports import Sessions, Store
+from recall.engine.switching import Excused, begin, nobody
 from recall.settings import Settings
 
 if TYPE_CHECKING:
@@ -52,7 +54,17 @@ class HostedSession:
         host: Host,
         transcript: Transcript | None = None,
         emit: Emit | None = None,
+        *,
+        excused: Excused = nobody,
+        loaded: Callable[[], Collection[int]] = tuple,
     ) -> None:
+        """`excused` names the legacy memories that can't be migrated.
+
+        `loaded` gives the roots whose flat index the host loads by itself; asked only in legacy
+        mode.
+        """
+        self._excused = excused
+        self._loaded = loaded
         self._store = store
         self._settings = settings
         self._sessions = sessions
@@ -62,9 +74,13 @@ class HostedSession:
         self._emit = emit
         self._made: list[Delivery] = []
         self._missed: list[Prepared] = []
+        self._seen: Snapshot | None = None
 
     def started(self, source: str) -> str:
-        """Return what a session's start injects: the tree, unless the conversation holds it."""
+        """Return what a session's start injects, unless the conversation holds it.
+
+        That is the tree, in legacy mode the flat index.
+        """
         snapshot = self._store.refresh()
         with self._held() as talk:
             if source == COMPACTED:
@@ -76,9 +92,10 @@ class HostedSession:
             anchored = self._host.start_anchored
             if anchored and source != COMPACTED:
                 talk.weigh_anchor()  # a process that begins, or a clear, has none
-            if talk.revision == snapshot.revision:
-                return ""
-            return self._deliver(snapshot, talk, "", anchored=anchored)
+            text = self._deliver(snapshot, talk, "", anchored=anchored)
+            if not text:
+                self._made.clear()  # nothing was due
+            return text
 
     def prompted(self, prompt: str, recent_tools: Collection[str] = ()) -> str:
         """Return what a prompt injects: the tree if it is due, and what bears on the question."""
@@ -98,7 +115,7 @@ class HostedSession:
 
     def compacted(self) -> None:
         """Note that the conversation was compacted."""
-        with self._sessions.hold(self._id) as talk:
+        with self._held() as talk:
             _compacted(talk, _BY_EVENT)
 
     # --- steps
@@ -107,13 +124,15 @@ class HostedSession:
     def _held(self, *, asked: bool = False) -> Iterator[Conversation]:
         """Hold the conversation, and tell afterwards what was delivered and what never arrived."""
         start = time.perf_counter()
-        self._made, self._missed = [], []
+        self._made, self._missed, self._seen = [], [], None
         with self._sessions.hold(self._id) as talk:
             yield talk
+            steps = talk.steps
         if self._emit:
             from recall.engine.telling import Telling  # a hook's process mostly has no use for it
 
             tell = Telling(self._emit, self._id)
+            tell.switched(steps, start, self._seen)
             for missed in self._missed:
                 tell.settled("rolled_back", missed.cost, start, counted=True)
             for made in self._made:
@@ -130,8 +149,12 @@ class HostedSession:
         *,
         anchored: bool = False,
     ) -> str:
-        if not snapshot.memories and not talk.revision and snapshot.status.complete:
+        self._seen = snapshot
+        known = talk.revision or talk.indexed
+        if not snapshot.memories and not known and snapshot.status.complete:
             return ""
+        mode = begin(snapshot, self._settings.mode, talk, self._excused)
+        loaded = () if mode == STRUCTURED else self._loaded()
         most = self._host.most
         while True:
             delivery = compose(
@@ -142,17 +165,22 @@ class HostedSession:
                 query,
                 recent_tools,
                 most=most,
+                mode=mode,
+                loaded=loaded,
             )
             size = self._host.size(delivery.text)
             if size <= self._host.most:
                 break
             most = min(most - 1, most * self._host.most // size)
         self._made.append(delivery)
-        if delivery.text:
+        if not delivery.text:
+            talk.arrive_at(mode)  # nothing has to be sent for it
+        else:
             looks = self._transcript is not None and not anchored
             position = self._transcript.size() if self._transcript else -1
             prepared = as_prepared(delivery, talk)
-            talk.hand(prepared._replace(anchored=anchored, position=position, seen=not looks))
+            prepared = prepared._replace(anchored=anchored, position=position, seen=not looks)
+            talk.hand(prepared, mode)
         return delivery.text
 
     def _look(self, talk: Conversation) -> None:

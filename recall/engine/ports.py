@@ -41,6 +41,9 @@ class Store(Protocol):
     def read(self, memory: Memory) -> Parsed:
         """Return the memory's current content. Raises OSError if it can't be read."""
 
+    def own_index(self, root: int) -> str:
+        """Return a root's own flat index (`MEMORY.md`), or its beginning; empty for none."""
+
     def find(
         self,
         questions: Sequence[Question],

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from recall.core.conversation import Conversation, Prepared
 from recall.core.cursor import CursorSigner
 from recall.core.messages import say
+from recall.core.modes import STRUCTURED
 from recall.core.reconcile import Held, Injected, Sent, held
 from recall.engine.delivery import Delivery, compose, prepare, prepare_late
 from recall.engine.explore import explore
@@ -31,6 +32,7 @@ from recall.engine.request import (
     parse_request,
 )
 from recall.engine.search import search
+from recall.engine.switching import Excused, begin, mode_of, nobody
 from recall.settings import Settings
 
 if TYPE_CHECKING:  # what most processes have no use for is not imported
@@ -81,14 +83,20 @@ class Session:
         emit: Emit | None = None,
         selector: Selector | None = None,
         selector_ms: int = 5_000,
+        excused: Excused = nobody,
     ) -> None:
-        """`emit` takes telemetry's events. `selector_ms` is how long a selector may take."""
+        """`emit` takes telemetry's events. `selector_ms` is how long a selector may take.
+
+        `excused` names the legacy memories that can't be migrated: they don't keep the
+        conversation from structured recall.
+        """
         self.id = id
         self._store = store
         self._settings = settings
         self._signer = signer
         self._reranker = reranker
         self._sessions = sessions or MemorySessions()
+        self._excused = excused
         self._tell: Telling | None = None
         self.selecting: Selecting | None = None
         """The selector's questions; None without a selector."""
@@ -106,9 +114,11 @@ class Session:
     def begin_turn(self, query: str = "", *, recent_tools: Collection[str] = ()) -> Delivery:
         """Begin a turn and return what it should inject; `delivery.text` may be empty.
 
-        Holds the tree if the conversation has not confirmed the current one, and a focus if
-        memories are relevant to `query`. It counts as sent once it is confirmed; until then
-        the same is offered again. Turns may overlap: each delivery is confirmed on its own.
+        In structured mode it holds the tree if the conversation has not confirmed the current
+        one, and a focus if memories are relevant to `query`; in legacy mode the flat index and
+        bodies. Which mode it is in is decided here, at the turn's start (docs/modes.md). A delivery
+        counts as sent once it is confirmed; until then the same is offered again. Turns may
+        overlap: each delivery is confirmed on its own.
         """
         start = time.perf_counter()
         snapshot = self._store.refresh(index=True)
@@ -116,12 +126,15 @@ class Session:
         late = selected.refs if selected else ()
         with self._sessions.hold(self.id) as talk:
             talk.next_turn()
+            mode = begin(snapshot, self._settings.mode, talk, self._excused)
             delivery = prepare(
-                self._store, snapshot, self._settings, talk, query, recent_tools, late
+                self._store, snapshot, self._settings, talk, query, recent_tools, late, mode
             )
-        if self.selecting:
+            steps = talk.steps
+        if self.selecting and mode == STRUCTURED:
             self.selecting.ask(query, snapshot, delivery.refs)
         if self._tell:
+            self._tell.switched(steps, start, snapshot)
             self._tell.prepared(delivery, start, focus=bool(query.strip()))
         return delivery
 
@@ -143,11 +156,17 @@ class Session:
             self._tell.prepared(delivery, start, focus=False)
         return delivery
 
-    def preview(self, query: str = "", *, recent_tools: Collection[str] = ()) -> Delivery:
-        """Return what `begin_turn` would, and note nothing: no turn has begun."""
+    def preview(
+        self, query: str = "", *, recent_tools: Collection[str] = (), mode: str = ""
+    ) -> Delivery:
+        """Return what `begin_turn` would, and note nothing: no turn has begun.
+
+        `mode` is the one to be shown; left out, that of the next turn.
+        """
         snapshot = self._store.refresh(index=True)
         talk = self._sessions.look(self.id) or Conversation()
-        return compose(self._store, snapshot, self._settings, talk, query, recent_tools)
+        mode = mode or mode_of(snapshot, self._settings.mode, talk, self._excused)
+        return compose(self._store, snapshot, self._settings, talk, query, recent_tools, mode=mode)
 
     def confirm(self, delivery: Delivery | str) -> bool:
         """Note that the host really sent a delivery (or the id of one).
@@ -167,7 +186,9 @@ class Session:
         with self._sessions.hold(self.id) as talk:
             waiting: Prepared | None = talk.pending.get(id)
             counted = settle(talk, id)
+            steps = talk.steps
         if self._tell:
+            self._tell.switched(steps, start)
             self._tell.settled(step, waiting.cost if waiting else None, start, counted=counted)
         return counted
 
@@ -178,13 +199,22 @@ class Session:
 
     def compacted(self) -> None:
         """Note that the conversation was compacted: nothing is resident any more."""
+        start = time.perf_counter()
         with self._sessions.hold(self.id) as talk:
             talk.compacted()
+            steps = talk.steps
+        if self._tell:
+            self._tell.switched(steps, start)
 
     def evict(self) -> None:
         """Note that the bodies which were handed over are gone; tree and focuses still stand."""
         with self._sessions.hold(self.id) as talk:
             talk.evict()
+
+    @property
+    def mode(self) -> str:
+        """The mode that the conversation is in: `legacy` or `structured`."""
+        return (self._sessions.look(self.id) or Conversation()).mode.now
 
     @property
     def number(self) -> int:

@@ -6,12 +6,23 @@ Imported only where somebody listens.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from recall.core.events import OK, DeliveryMade, Emit, FocusChosen, SearchAnswered, outcome_of
+from recall.core.events import (
+    OK,
+    DeliveryMade,
+    Emit,
+    FocusChosen,
+    ModeTransition,
+    SearchAnswered,
+    outcome_of,
+)
+from recall.core.modes import Step
+from recall.core.readiness import readiness
+from recall.core.snapshot import Snapshot
 from recall.core.spending import Cost
 from recall.engine.delivery import Delivery
 from recall.engine.reading import spared
@@ -32,7 +43,7 @@ class Telling:
 
     def prepared(self, delivery: Delivery, start: float, *, focus: bool) -> None:
         """Tell of a delivery, and before it of its focus if one was looked for."""
-        if focus:
+        if focus and delivery.legacy is None:
             self.emit(
                 FocusChosen(
                     candidates=delivery.candidates,
@@ -42,6 +53,25 @@ class Telling:
                 )
             )
         self._delivery("prepared", delivery.cost, start, OK)
+
+    def switched(
+        self, steps: Iterable[Step], start: float, snapshot: Snapshot | None = None
+    ) -> None:
+        """Tell of the steps of a change of mode; with a snapshot, how ready it is."""
+        steps = list(steps)
+        found = readiness(snapshot) if steps and snapshot else None
+        for one in steps:
+            self.emit(
+                ModeTransition(
+                    step=one.step,
+                    before=one.before,
+                    after=one.after,
+                    ready=found.structured if found else 0,
+                    memories=found.memories if found else 0,
+                    ms=_since(start),
+                    session=self.session,
+                )
+            )
 
     def settled(self, step: str, cost: Cost | None, start: float, *, counted: bool) -> None:
         """Tell that a delivery was confirmed or rolled back; `cost` is None for an unknown one."""
@@ -56,6 +86,8 @@ class Telling:
                 focus=cost.focus.characters,
                 focus_tokens=cost.focus.tokens,
                 saved=cost.saved,
+                bodies=cost.bodies.characters,
+                bodies_tokens=cost.bodies.tokens,
                 ms=_since(start),
                 session=self.session,
                 outcome=outcome,

@@ -65,7 +65,9 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     compactions = show.count(document["compactions"], "compaction", "compactions")
     revision = document["revision"]
     tree = f"The tree is there, revision {revision[:12]}" if revision else "No tree is there"
-    yield f"Session {document['session']}: {turns}, {compactions}. {tree}."
+    if document["index"]:
+        tree = f"The flat index is there, {document['index'][:12]}"
+    yield f"Session {document['session']}: {turns}, {compactions}. Mode {document['mode']}. {tree}."
     yield ""
     for name in ("spent", "saved"):
         for number, (part, size) in enumerate(document[name].items()):
@@ -94,6 +96,7 @@ def _window(one: Mapping[str, Any]) -> str:
 
 def _delivery(one: Mapping[str, Any]) -> str:
     parts = ["the tree"] if one["router"] else []
-    parts += [f"[{ref}]" for ref in one["focus"]]
+    parts += ["the flat index"] if one["index"] else []
+    parts += [f"[{ref}]" for ref in (*one["focus"], *one["bodies"])]
     held = ", ".join(parts) or "nothing"
     return f"{one['at'] or 'at a time not noted'}  {one['characters']:,} characters: {held}"

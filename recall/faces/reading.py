@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from recall.core.modes import STRUCTURED
 from recall.disk.state import StoredSessions
 from recall.engine.delivery import Delivery
 from recall.errors import RequestError
@@ -75,13 +76,14 @@ def tree(common: Common, folders: tuple[str, ...]) -> int:
 def focus(common: Common, question: tuple[str, ...], session: str | None) -> int:
     """Print the focus of a turn that begins with QUESTION, as the model receives it.
 
-    Without --session a fresh conversation is asked. No conversation notices.
+    Without --session a fresh conversation is asked. No conversation notices. This is what
+    structured mode gives, whatever the mode is now.
     """
     with common.open() as recall:
         if session is not None:
             session = utf8(session)
             _known(recall.state_dir, session)
-        delivery = recall.session(session or "").preview(utf8(" ".join(question)))
+        delivery = recall.session(session or "").preview(utf8(" ".join(question)), mode=STRUCTURED)
         status = recall.snapshot().status.to_dict()
     if common.json:
         emit(_delivered(delivery) | {"sourceStatus": status})

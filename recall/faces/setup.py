@@ -13,6 +13,8 @@ from typing import Any
 import click
 
 from recall import app
+from recall.core import modes
+from recall.core.snapshot import Snapshot
 from recall.disk import adopt, heartbeat, initfile, places
 from recall.disk.catalog import FileFaults
 from recall.disk.config import Loaded
@@ -137,11 +139,10 @@ def status(common: Common, session: str | None) -> int:
                 {"scope": root.scope, "path": root.path, "origin": root.origin}
                 for root in loaded.settings.roots
             ],
-            "mode": loaded.settings.mode,
+            "mode": _mode(recall, loaded, snapshot),
             "memories": len(snapshot.memories),
             "structured": structured,
             "legacy": len(snapshot.memories) - structured,
-            "ready": bool(snapshot.memories) and structured == len(snapshot.memories),
             "revision": snapshot.revision,
             "sourceStatus": source,
             "watchers": [one.to_dict() for one in heartbeat.watchers(recall.store.folder)],
@@ -155,6 +156,50 @@ def status(common: Common, session: str | None) -> int:
         for line in _status_lines(document):
             say(line)
     return exit_code(source)
+
+
+def _mode(recall: app.Recall, loaded: Loaded, snapshot: Snapshot) -> dict[str, Any]:
+    """Return the mode of a conversation that begins now, why, and the last change of mode."""
+    found = recall.readiness(snapshot)
+    setting = loaded.settings.mode
+    last = recall.sessions().last_switch()
+    return {
+        "now": modes.target(modes.Mode(), setting, ready=found.ready),
+        "pinned": modes.pinned(setting) or None,
+        "source": loaded.sources["mode"],
+        "ready": found.ready,
+        "waiting": found.waiting,
+        "scopes": [one.to_dict() for one in found.scopes],
+        "last": {"session": last[0], **last[1].last.to_dict()} if last and last[1].last else None,
+    }
+
+
+def _mode_lines(mode: dict[str, Any]) -> Iterator[str]:
+    how = f"pinned ({mode['source']})" if mode["pinned"] else "auto"
+    yield f"Mode {mode['now']}, {how}."
+    if mode["ready"]:
+        yield "Ready for structured recall."
+    else:
+        waiting = show.count(mode["waiting"], "memory waits", "memories wait")
+        yield f"Not ready for structured recall: {waiting} for complete metadata."
+    for one in mode["scopes"]:
+        state = "ready" if one["ready"] else "not ready"
+        excused = f", {one['excused']} can't be migrated" if one["excused"] else ""
+        unseen = f", could not be looked at ({one['unseen']})" if "unseen" in one else ""
+        counts = f"{one['structured']} of {one['memories']} structured"
+        yield f"  {one['scope']:<8} {state}: {counts}{excused}{unseen}"
+        yield from (f"    waits: {ref}" for ref in one["files"])
+        more = one["waiting"] - len(one["files"])
+        if more:
+            yield f"    and {more} more (recall doctor names them all)"
+    if mode["waiting"]:
+        yield "  recall migrate --dry-run shows what would be added, recall migrate adds it."
+    if mode["last"]:
+        last = mode["last"]
+        yield (
+            f"  last transition: {last['before']} to {last['after']}, {last['step']} at "
+            f"{last['at']} in session {last['session']}"
+        )
 
 
 def _settings(loaded: Loaded) -> dict[str, dict[str, Any]]:
@@ -175,17 +220,9 @@ def _status_lines(document: dict[str, Any]) -> Iterator[str]:
     yield (
         f"{show.count(document['memories'], 'memory', 'memories')}: "
         f"{document['structured']} structured, {document['legacy']} legacy. "
-        f"Mode {document['mode']}. Revision {document['revision'][:12]}."
+        f"Revision {document['revision'][:12]}."
     )
-    if document["memories"]:
-        waiting = show.count(document["legacy"], "memory waits", "memories wait")
-        yield (
-            "Ready for structured recall."
-            if document["ready"]
-            else (
-                f"Not ready for structured recall: {waiting} for complete metadata (recall doctor)."
-            )
-        )
+    yield from _mode_lines(document["mode"])
     yield from show.status_lines(document["sourceStatus"])
     yield ""
     if not document["roots"]:

@@ -33,6 +33,7 @@ def recall(tmp_path: Path, root: Path) -> Iterator[Recall]:
         cache_dir=tmp_path / "cache",
         state_dir=tmp_path / "state",
         env={},
+        mode="structured",
         home=tmp_path,
     )
     with one:
@@ -203,6 +204,7 @@ def test_a_folder_without_memories_says_nothing(tmp_path: Path) -> None:
         cache_dir=tmp_path / "cache",
         state_dir=tmp_path / "state",
         env={},
+        mode="structured",
         home=tmp_path,
     ) as recall:
         host = named(recall, "claude-code", tmp_path)

@@ -41,6 +41,7 @@ class Lives(RuleBasedStateMachine):
             cache_dir=self.folder / "cache",
             state_dir=self.folder / "state",
             env={},
+            mode="structured",
             home=self.folder,
         )
         self.host = Simulated(self.recall, name, self.folder)

@@ -63,6 +63,7 @@ class Conversations(RuleBasedStateMachine):
             cache_dir=self.folder / "cache",
             state_dir=self.folder / "state",
             env={},
+            mode="structured",
             home=self.folder,
         )
         self.session = self.recall.session("one")

@@ -43,6 +43,7 @@ class Place:
             "HOME": str(self.home),
             "PYTHONPATH": str(ROOT),
             "XDG_RUNTIME_DIR": str(folder / "run"),
+            "RECALL_MODE": "structured",
         }
         (folder / "run").mkdir(mode=0o700)
 
