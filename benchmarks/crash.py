@@ -100,7 +100,7 @@ class Expected:
 
 
 def opened(base: Path, cache: str) -> Recall:
-    settings = Settings(roots=(Root("project", str(base / "memory")),))
+    settings = Settings(mode="structured", roots=(Root("project", str(base / "memory")),))
     return Recall(settings, cache_dir=base / cache, state_dir=base / "state")
 
 

@@ -74,7 +74,7 @@ class Log:
 
 
 def open_recall(job: Job, cache: str = "cache") -> Recall:
-    settings = Settings(roots=(Root("project", str(job.root)),))
+    settings = Settings(mode="structured", roots=(Root("project", str(job.root)),))
     base = Path(job.base)
     return Recall(settings, cache_dir=base / cache, state_dir=base / "state")
 

@@ -124,7 +124,7 @@ def _fill(root: Path, files: int, given: Path | None) -> int:
 
 
 def opened(root: Path, cache: Path) -> Recall:
-    settings = Settings(roots=(Root("project", str(root)),))
+    settings = Settings(mode="structured", roots=(Root("project", str(root)),))
     return Recall(settings, cache_dir=cache, state_dir=cache / "state")
 
 

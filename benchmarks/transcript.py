@@ -101,6 +101,7 @@ async def _play(folder: Path, memory: Path) -> str:
         state_dir=places["state_dir"],
         env={},
         home=folder,
+        mode="structured",
     ) as recall:
         async with Client(stdio_client(server)) as client:
             count = len(recall.snapshot().memories)

@@ -69,3 +69,17 @@ def write(folder: Path, path: str, body: str, /, **head: Any) -> Path:
     fence = ["---", *lines, "---", ""] if lines else []
     file.write_text("\n".join(fence) + body, encoding="utf-8", newline="")
     return file
+
+
+def complete(folder: Path, path: str, body: str = "Text.\n", /, **head: Any) -> Path:
+    """Write a structured memory: what the head does not say is filled in."""
+    name = head.get("name", Path(path).stem)
+    whole = {
+        "name": name,
+        "description": f"about {name}",
+        "type": "project",
+        "category": "task_summary",
+        "keywords": f"[{Path(path).stem}, memory]",
+        "usage_scenarios": "[when asked]",
+    }
+    return write(folder, path, body, **(whole | head))

@@ -34,7 +34,11 @@ class Stage:
     def open(self, folder: Path) -> Recall:
         """Return recall over these memories, its own files below `folder`."""
         roots = tuple(Root(scope, str(path)) for scope, path in self.roots.items())
-        return Recall(Settings(roots=roots), cache_dir=folder / "cache", state_dir=folder / "state")
+        return Recall(
+            Settings(mode="structured", roots=roots),
+            cache_dir=folder / "cache",
+            state_dir=folder / "state",
+        )
 
 
 def build(sets: Sequence[LabelledSet], memories: int, folder: Path) -> Stage:

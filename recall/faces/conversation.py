@@ -67,7 +67,8 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     tree = f"The tree is there, revision {revision[:12]}" if revision else "No tree is there"
     if document["index"]:
         tree = f"The flat index is there, {document['index'][:12]}"
-    yield f"Session {document['session']}: {turns}, {compactions}. Mode {document['mode']}. {tree}."
+    yield f"Session {document['session']}: {turns}, {compactions}. {tree}."
+    yield f"Mode {document['mode']}{_switched(document['transition'])}."
     yield ""
     for name in ("spent", "saved"):
         for number, (part, size) in enumerate(document[name].items()):
@@ -79,6 +80,12 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _listed("resident", document["resident"], _window)
     yield from _listed("delivered", document["delivered"], _delivery)
     yield from _listed("waiting", document["pending"], _delivery)
+
+
+def _switched(last: Mapping[str, Any] | None) -> str:
+    if last is None:
+        return ""
+    return f"; {last['step']} of {last['before']} to {last['after']} at {last['at']}"
 
 
 def _listed(title: str, items: list[dict[str, Any]], line: Any) -> Iterator[str]:

@@ -98,6 +98,8 @@ def test_a_database_that_was_brought_up_is_used_on(old: StoredSessions, tmp_path
         "id": "d3",
         "at": "2001-09-09T01:46:40Z",
         "router": False,
+        "index": False,
+        "bodies": [],
         "focus": ["project:a.md"],
         "characters": 60,
         "tokens": 15,

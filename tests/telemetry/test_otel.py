@@ -65,7 +65,7 @@ def test_spans_hang_below_the_applications(opened: Opener, root: Path) -> None:
     with trace.get_tracer("host").start_as_current_span("turn") as turn:
         recall.session().begin_turn("how do we deploy")
     spans = {span.name: span for span in finished()}
-    assert set(spans) == {"turn", "recall.scan", "recall.focus", "recall.delivery"}
+    assert set(spans) == {"turn", "recall.scan", "recall.mode", "recall.focus", "recall.delivery"}
     for name in ("recall.scan", "recall.focus", "recall.delivery"):
         parent = spans[name].parent
         assert parent is not None

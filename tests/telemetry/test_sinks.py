@@ -217,7 +217,8 @@ def test_json_lines_go_to_the_state_folder(
     file = tmp_path / "state" / "events.jsonl"
     written = [json.loads(line) for line in file.read_text().splitlines()]
     assert written == [event.to_dict() for event in events]
-    assert [one["event"] for one in written] == ["scan", "focus", "delivery", "delivery"]
+    turn = ["scan", "mode", "focus", "delivery"]
+    assert [one["event"] for one in written] == [*turn, "mode", "mode", "delivery"]
 
 
 def test_json_lines_go_where_a_setting_says(
