@@ -20,7 +20,9 @@ from recall.model import SCOPES
 
 ELLIPSIS = "…"
 
-_PREFIXES = "system sys- sys_ sys> memory memories qwen claude codex antml gemini assistant".split()
+_PREFIXES = (
+    "system sys- sys_ sys> memory memories qwen claude codex antml gemini assistant recall-".split()
+)
 _WORDS = (
     "user human developer agent model role prompt ai bot admin root tool tools function functions "
     "invoke parameter parameters think thinking thought reasoning reminder context environment "

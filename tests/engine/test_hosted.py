@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import write
+from conftest import complete, write
 from hosts_like import TREE, Simulated
 
 from recall.app import Recall, open_recall
 from recall.core.hosts import HOSTS
+from recall.disk.adopt import claude_slug
 from recall.errors import StoreError
 
+INDEX = "## Memory index"
 ABOUT_STAGING = "how do we deploy to staging"
 
 
@@ -230,3 +232,132 @@ def test_state_below_a_memory_root_is_refused(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="below the memory root"):
             recall.hosted("claude-code:1", HOSTS["claude-code"])
         assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------------------------------------
+# Legacy recall, and the way to structured recall
+
+
+@pytest.fixture
+def unready(tmp_path: Path) -> Iterator[Recall]:
+    """Memories without metadata of their own, and no pin."""
+    folder = tmp_path / "plain"
+    write(
+        folder,
+        "staging.md",
+        "# Staging\n\nHow it goes.\n\nAsk the warden before a staging deploy.\n",
+    )
+    write(folder, "rowing.md", "# Rowing\n\nBoats.\n")
+    with open_recall(
+        roots=[folder],
+        cwd=tmp_path,
+        cache_dir=tmp_path / "cache",
+        state_dir=tmp_path / "state",
+        env={},
+        home=tmp_path,
+    ) as one:
+        yield one
+
+
+@pytest.fixture(params=sorted(HOSTS))
+def legacy(request: pytest.FixtureRequest, unready: Recall, tmp_path: Path) -> Simulated:
+    return Simulated(unready, request.param, tmp_path)
+
+
+def migrate(tmp_path: Path) -> None:
+    for name in ("staging", "rowing"):
+        complete(tmp_path / "plain", f"{name}.md", "Ask the warden before a staging deploy.\n")
+
+
+def test_a_start_gives_the_index_and_a_prompt_bodies(legacy: Simulated) -> None:
+    """Each once, and again after a compaction: what is in the history is not sent twice."""
+    assert INDEX in legacy.start("startup")
+    text = legacy.prompt(ABOUT_STAGING)
+    assert "Ask the warden" in text and INDEX not in text
+    assert legacy.prompt(ABOUT_STAGING) == ""
+    legacy.compact()
+    legacy.prompt(ABOUT_STAGING)
+    told = "".join(legacy.told())
+    assert told.count(INDEX) == 1 and told.count("Ask the warden") == 1
+
+
+def test_a_migration_brings_the_tree_with_the_next_prompt(
+    legacy: Simulated, tmp_path: Path
+) -> None:
+    """And the conversation stays structured, whatever comes."""
+    legacy.start("startup")
+    legacy.prompt(ABOUT_STAGING)
+    migrate(tmp_path)
+    assert TREE in legacy.prompt("hello")
+    assert legacy.recall.session(legacy.id).mode == "structured"
+    write(tmp_path / "plain", "late.md", "# Late\n\nText.\n")
+    assert TREE in legacy.prompt("hello")
+    assert legacy.prompt("hello") == ""
+
+
+def test_a_tree_that_never_arrived_takes_the_switch_back(unready: Recall, tmp_path: Path) -> None:
+    """The transcript shows it; the conversation is in legacy mode again, and tries once more."""
+    host = named(unready, "claude-code", tmp_path)
+    host.start("startup")
+    host.prompt(ABOUT_STAGING)
+    migrate(tmp_path)
+    assert TREE in host.prompt("hello", lost=True)
+    late = write(tmp_path / "plain", "late.md", "# Late\n\nText.\n")
+    text = host.prompt("hello")
+    assert TREE not in text and "Late" in text, "not ready any more: an index"
+    assert unready.session(host.id).mode == "legacy"
+    late.unlink()
+    assert TREE in host.prompt("hello")
+
+
+def test_bodies_that_never_arrived_are_sent_again(unready: Recall, tmp_path: Path) -> None:
+    """And the tool does not count on them."""
+    host = named(unready, "claude-code", tmp_path)
+    host.start("startup")
+    host.prompt("hello")
+    assert "Ask the warden" in host.prompt(ABOUT_STAGING, lost=True)
+    assert "Ask the warden" in host.prompt(ABOUT_STAGING)
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+def test_legacy_recall_stays_under_the_hosts_cap(
+    unready: Recall, tmp_path: Path, name: str
+) -> None:
+    """Index and bodies together."""
+    for i in range(300):
+        write(
+            tmp_path / "plain", f"{i}.md", f"# 部署到预发布环境的说明 {i}\n\n" + "如何部署\n" * 300
+        )
+    host = named(unready, name, tmp_path)
+    text = host.prompt("如何部署到预发布环境")
+    assert INDEX in text and "## Relevant memories" in text
+    assert HOSTS[name].size(text) <= HOSTS[name].most
+    assert text.endswith("</recall-memory>")
+
+
+@pytest.mark.parametrize(("name", "folder"), [("claude-code", ".claude"), ("qwen-code", ".qwen")])
+def test_an_index_that_the_host_loads_itself_is_not_sent(
+    tmp_path: Path, name: str, folder: str
+) -> None:
+    """A root that is the host's own memory folder: bodies alone. Other hosts get the index."""
+    project = tmp_path / "shop"
+    project.mkdir()
+    slug = claude_slug(str(project.resolve()))
+    own = tmp_path / folder / "projects" / slug / "memory"
+    write(
+        own, "staging.md", "# Staging\n\nHow it goes.\n\nAsk the warden before a staging deploy.\n"
+    )
+    write(own, "MEMORY.md", "- [Staging](staging.md)\n")
+    with open_recall(
+        roots=[own],
+        cwd=project,
+        cache_dir=tmp_path / "cache",
+        state_dir=tmp_path / "state",
+        env={},
+        home=tmp_path,
+    ) as recall:
+        host = named(recall, name, tmp_path)
+        assert host.start("startup") == ""
+        text = host.prompt(ABOUT_STAGING)
+        assert "Ask the warden" in text and INDEX not in text
+        assert INDEX in named(recall, "codex", tmp_path).start("startup")
