@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from recall.core.conversation import Prepared
+from recall.core.conversation import Prepared, Shown
+from recall.core.modes import LEGACY, STRUCTURED, Mode
 from recall.core.report import report
 from recall.core.spending import Cost, Size
 from recall.disk.state import FILE, StoredSessions
@@ -63,7 +64,22 @@ PRAGMA user_version = 2;
 )
 
 
-@pytest.fixture(params=[VERSION_1, VERSION_2], ids=["version 1", "version 2"])
+VERSION_3 = (
+    VERSION_2
+    + """
+ALTER TABLE session ADD COLUMN spent TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE delivery ADD COLUMN shown TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE delivery ADD COLUMN cost TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE delivery ADD COLUMN at REAL NOT NULL DEFAULT 0;
+UPDATE delivery SET cost = '[[40, 10], [0, 0], [60, 15], 7]' WHERE id = 'd2';
+PRAGMA user_version = 3;
+"""
+)
+
+
+@pytest.fixture(
+    params=[VERSION_1, VERSION_2, VERSION_3], ids=["version 1", "version 2", "version 3"]
+)
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> StoredSessions:
     """A state that an older version of the database's form has left."""
     with sqlite3.connect(tmp_path / FILE) as db:
@@ -155,3 +171,53 @@ def test_looking_does_not_wait_for_a_call(tmp_path: Path) -> None:
         seen = StoredSessions(tmp_path).look("s1")
         assert seen is not None
         assert seen.number == 1
+
+
+def test_a_conversation_of_an_older_version_is_structured(old: StoredSessions) -> None:
+    """There was structured recall alone, and none is thrown out of it; a new one begins anew."""
+    talk = old.look("s1")
+    assert talk is not None
+    assert talk.mode == Mode(STRUCTURED)
+    with old.hold("s2") as new:
+        assert new.mode == Mode(LEGACY)
+
+
+def test_what_a_delivery_cost_before_there_were_bodies_is_read(tmp_path: Path) -> None:
+    """Its row is shorter."""
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.executescript(VERSION_3)
+    db.close()
+    with StoredSessions(tmp_path).hold("s1") as talk:
+        assert talk.pending["d2"].cost == Cost(Size(40, 10), Size(), Size(60, 15), 7)
+        assert talk.confirm("d2")
+
+
+def test_mode_index_and_windows_of_deliveries_are_kept(tmp_path: Path) -> None:
+    """Also a switch in flight, between one process and the next."""
+    shown = Shown("project:a.md", "v1", 0, 5, 9, "digest")
+    with StoredSessions(tmp_path).hold("s1") as talk:
+        mode = talk.turn_to("auto", ready=True)
+        talk.prepare(Prepared("d1", 0, "", (), "t", indexed="i1", windows=(shown,)), mode)
+    with StoredSessions(tmp_path).hold("s1") as talk:
+        assert talk.mode.switch is not None
+        assert talk.mode.switch.carriers == ("d1",)
+        assert talk.pending["d1"].windows == (shown,)
+        talk.confirm("d1", 5.0)
+    kept = StoredSessions(tmp_path).look("s1")
+    assert kept is not None
+    assert (kept.mode.now, kept.indexed) == (STRUCTURED, "i1")
+    assert kept.residency.covered("project:a.md", "v1").pairs == ((0, 5),)
+    assert kept.digests["project:a.md", "v1", 0, 5] == "digest"
+
+
+def test_the_last_switch_of_a_corpus_is_known(tmp_path: Path) -> None:
+    """Of its own sessions, not of others in the same state."""
+    for id, corpus, at in (("s1", "shop", 5.0), ("s2", "shop", 9.0), ("s3", "other", 20.0)):
+        with StoredSessions(tmp_path, corpus).hold(id) as talk:
+            talk.prepare(Prepared("d1", 0, "", (), "t"), talk.turn_to("auto", ready=True))
+            talk.confirm("d1", at)
+    found = StoredSessions(tmp_path, "shop").last_switch()
+    assert found is not None
+    assert (found[0], found[1].last.at) == ("s2", 9.0)  # type: ignore[union-attr]
+    assert StoredSessions(tmp_path, "third").last_switch() is None
+    assert StoredSessions(tmp_path / "none", "shop").last_switch() is None
