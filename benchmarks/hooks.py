@@ -71,6 +71,7 @@ class Place:
         runtime.mkdir(mode=0o700)
         self.env = {
             "PATH": os.environ["PATH"],
+            "RECALL_MODE": "structured",
             "HOME": str(folder),
             "XDG_RUNTIME_DIR": str(runtime),
         }

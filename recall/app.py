@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from recall.core.hosts import Host
-from recall.core.readiness import Readiness
 from recall.core.router import Router
 from recall.core.snapshot import Snapshot
 from recall.disk import config, places
@@ -32,6 +31,7 @@ from recall.settings import Arguments, Settings
 if TYPE_CHECKING:
     from recall.core.cursor import CursorSigner
     from recall.core.events import Emit
+    from recall.core.readiness import Readiness
     from recall.disk.heartbeat import Watching
     from recall.engine.selecting import Selecting
     from recall.engine.session import Session

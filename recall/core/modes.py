@@ -11,7 +11,6 @@ Values in, values out: each function returns the mode and the steps that were ma
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 AUTO, LEGACY, STRUCTURED = "auto", "legacy", "structured"
@@ -29,6 +28,8 @@ class Step(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready values, the time in UTC."""
+        from datetime import UTC, datetime
+
         at = datetime.fromtimestamp(self.at, UTC).isoformat(timespec="seconds")
         return {**self._asdict(), "at": at.replace("+00:00", "Z")}
 

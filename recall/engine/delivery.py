@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from recall.core.conversation import Conversation, Prepared
 from recall.core.focus import Chosen, Focus, render_focus
@@ -17,9 +18,11 @@ from recall.core.router import Router, render_router
 from recall.core.snapshot import Snapshot
 from recall.core.spending import Cost, Size
 from recall.engine.focusing import MOST, NO_CHOICE, as_chosen, asked, choose
-from recall.engine.legacy import Legacy, compose_legacy
 from recall.engine.ports import Store
 from recall.settings import Settings
+
+if TYPE_CHECKING:
+    from recall.engine.legacy import Legacy
 
 FENCE = "recall-memory"
 """The tag around what is injected. No memory can write it (core/sink.py), and whoever captures
@@ -118,6 +121,8 @@ def compose(
     """
     most -= _FENCED
     if mode == LEGACY:
+        from recall.engine.legacy import compose_legacy  # most hooks have no use for it
+
         legacy, considered = compose_legacy(
             store, snapshot, settings, talk, query, recent_tools, most=most, loaded=loaded
         )

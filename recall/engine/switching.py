@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from recall.core import modes
 from recall.core.conversation import Conversation
 from recall.core.modes import AUTO, STRUCTURED
-from recall.core.readiness import Readiness, readiness
 from recall.core.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from recall.core.readiness import Readiness
 
 Excused = Callable[[Snapshot], Collection[str]]
 """Refs of legacy memories that can't be migrated, and so hold nothing up."""
@@ -21,6 +24,8 @@ def nobody(_: Snapshot) -> Collection[str]:
 
 def how_ready(snapshot: Snapshot, excused: Excused = nobody) -> Readiness:
     """Return how ready a corpus is; who is excused is only asked where a memory waits."""
+    from recall.core.readiness import readiness  # a structured conversation never asks
+
     found = readiness(snapshot)
     return readiness(snapshot, excused(snapshot)) if found.waiting else found
 

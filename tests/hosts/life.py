@@ -67,7 +67,9 @@ class Life:
         file = self.host.place.project / ".recall" / "memory" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         about = f"what to know of {title.lower()}"
-        file.write_text(f"---\nname: {title}\ndescription: {about}\n---\n{body}")
+        head = f"name: {title}\ndescription: {about}\ntype: project\ncategory: task_summary\n"
+        head += f"keywords: [{title.lower()}, memory]\nusage_scenarios: [when asked]\n"
+        file.write_text(f"---\n{head}---\n{body}")
         self.names[path] = title
 
     def fetches(self) -> Call:
