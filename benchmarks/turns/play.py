@@ -65,8 +65,10 @@ def play(stage: Stage, turns: Sequence[Turn], estimate: Count, real: Count | Non
     with (
         tempfile.TemporaryDirectory(prefix="recall-turns-") as folder,
         stage.open(Path(folder)) as recall,
+        stage.open(Path(folder), "legacy") as legacy,
     ):
-        agent, sides = Agent(recall.session()), Sides(recall, stage.files)
+        agent = Agent(recall.session())
+        sides = Sides(recall, legacy.session(), stage.files)
         router = recall.router()
         played.shown = (router.shown, router.total)
         last = turns[0]

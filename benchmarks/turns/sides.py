@@ -5,9 +5,11 @@
 - `whole index`: the same without the cap.
 - `index + files`: the whole index, and each file that our agent wanted to read, whole, unless it
   stands in the conversation unchanged.
-- `index + eager`: legacy recall: the index, and in each turn with a question the five best bodies
-  cut at 1,200 characters (DESIGN.md, section 9).
+- `index + eager`: the index, and in each turn with a question the five best bodies cut at 1,200
+  characters.
 - `eager, no repeats`: the same, but what stands in the conversation is not sent again.
+- `legacy recall`: recall itself in legacy mode (engine/legacy.py): as the one before, but a turn to
+  which nothing is relevant brings no body.
 - `everything`: every file, once, and again after a compaction.
 """
 
@@ -18,15 +20,16 @@ from pathlib import Path
 from benchmarks.turns.agent import LONGEST, Sent
 from benchmarks.turns.script import Turn
 from recall.app import Recall
+from recall.core.legacy_index import BODIES, BODY, INDEX_BYTES, INDEX_LINES
+from recall.engine.session import Session
 
-INDEX_LINES, INDEX_BYTES = 200, 25_000
-EAGER, EAGER_CUT = 5, 1_200
 NAMES = (
     "index",
     "whole index",
     "index + files",
     "index + eager",
     "eager, no repeats",
+    "legacy recall",
     "everything",
 )
 
@@ -34,8 +37,10 @@ NAMES = (
 class Sides:
     """What each of them sends, turn after turn."""
 
-    def __init__(self, recall: Recall, files: dict[str, Path]) -> None:
+    def __init__(self, recall: Recall, legacy: Session, files: dict[str, Path]) -> None:
+        """`legacy` is a conversation over the same memories, pinned to legacy mode."""
         self._recall = recall
+        self._legacy = legacy
         self._files = files
         self._fresh = True
         self._read: dict[str, str] = {}
@@ -44,6 +49,7 @@ class Sides:
     def compact(self) -> None:
         """Their conversation was compacted as well."""
         self._fresh, self._read, self._eager = True, {}, {}
+        self._legacy.compacted()
 
     def turn(self, turn: Turn, ours: Sent) -> dict[str, str]:
         """Return the text that each side sends in this turn."""
@@ -62,8 +68,14 @@ class Sides:
             "index + files": "\n".join([whole, *files]),
             "index + eager": "\n".join([index, *bodies.values()]),
             "eager, no repeats": "\n".join([index, *unseen]),
+            "legacy recall": self._delivered(turn),
             "everything": everything,
         }
+
+    def _delivered(self, turn: Turn) -> str:
+        delivery = self._legacy.begin_turn(turn.text)
+        self._legacy.confirm(delivery)
+        return delivery.text
 
     def _index(self) -> str:
         memories = self._recall.snapshot().memories
@@ -82,7 +94,7 @@ class Sides:
         if turn.kind == "talk":
             return []
         answer = self._recall.search_memory(
-            mode="search", keywords=[turn.text[:LONGEST]], limit=EAGER
+            mode="search", keywords=[turn.text[:LONGEST]], limit=BODIES
         )
         return [one["ref"] for one in answer["results"]]
 
@@ -102,4 +114,4 @@ def _read(path: Path) -> str:
 def _body(path: Path) -> str:
     text = _read(path)
     _, fence, body = text.removeprefix("---\n").partition("\n---\n")
-    return (body if fence and text.startswith("---\n") else text).strip()[:EAGER_CUT]
+    return (body if fence and text.startswith("---\n") else text).strip()[:BODY]

@@ -31,11 +31,11 @@ class Stage:
     files: dict[str, Path]
     questions: tuple[Asked, ...]
 
-    def open(self, folder: Path) -> Recall:
-        """Return recall over these memories, its own files below `folder`."""
+    def open(self, folder: Path, mode: str = "structured") -> Recall:
+        """Return recall over these memories, pinned to a mode, its own files below `folder`."""
         roots = tuple(Root(scope, str(path)) for scope, path in self.roots.items())
         return Recall(
-            Settings(mode="structured", roots=roots),
+            Settings(mode=mode, roots=roots),
             cache_dir=folder / "cache",
             state_dir=folder / "state",
         )

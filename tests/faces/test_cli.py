@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import write
+from conftest import complete, write
 
 from recall.app import open_recall
 from recall.disk.heartbeat import Heartbeat, Watching
@@ -109,7 +109,8 @@ def test_focus_of_a_session_is_its_next_and_changes_nothing(
 ) -> None:
     """What the conversation was told already is named, not described, however often one looks."""
     state = tmp_path / "state"
-    with open_recall(roots=[folder], cache_dir=tmp_path / "c", state_dir=state, env={}) as opened:
+    places = {"cache_dir": tmp_path / "c", "state_dir": state}
+    with open_recall(roots=[folder], **places, env={}, mode="structured") as opened:
         session = opened.session("s1")
         session.confirm(session.begin_turn("how to deploy to staging"))
     at_first = recall("focus", "--json", "--root", str(folder), "how to deploy to staging")
@@ -368,3 +369,68 @@ def test_nothing_is_written_below_a_root(recall: Command, folder: Path) -> None:
     for arguments in (("tree",), ("doctor",), ("status",), ("search", "deploy"), ("explore",)):
         assert recall(arguments[0], "--root", "notes", *arguments[1:]).code == 0
     assert state() == before
+
+
+def test_status_says_what_holds_structured_recall_up(recall: Command, tmp_path: Path) -> None:
+    """The files by name, how to migrate them; ready where nothing waits."""
+    notes = tmp_path / "notes"
+    for i in range(7):
+        write(notes, f"{i}.md", "Plain.\n")
+    text = recall("status", "--root", str(notes)).out
+    assert "Mode legacy, auto." in text
+    assert "  project  not ready: 0 of 7 structured\n    waits: project:0.md\n" in text
+    assert "and 2 more" in text
+    assert "recall migrate --dry-run" in text
+    for i in range(7):
+        complete(notes, f"{i}.md")
+    text = recall("status", "--root", str(notes)).out
+    assert "Mode structured, auto." in text and "Ready for structured recall." in text
+
+
+@pytest.mark.parametrize("mode", ["legacy", "structured"])
+def test_status_shows_a_pin_and_its_source(
+    recall: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    """Wherever it was set."""
+    monkeypatch.setenv("RECALL_MODE", mode)
+    told = recall("status", "--root", str(folder), "--json").json["mode"]
+    assert (told["now"], told["pinned"]) == (mode, mode)
+    assert told["source"] == "environment: RECALL_MODE"
+    text = recall("status", "--root", str(folder)).out
+    assert f"Mode {mode}, pinned (environment: RECALL_MODE)." in text
+
+
+def test_status_shows_the_last_transition(recall: Command, tmp_path: Path) -> None:
+    """Of a session over these memories."""
+    notes = tmp_path / "notes"
+    complete(notes, "a.md")
+    options = ["--root", str(notes), "--state-dir", str(tmp_path / "state")]
+    assert recall("status", *options, "--json").json["mode"]["last"] is None
+    with open_recall(
+        roots=[notes], cwd=tmp_path, state_dir=tmp_path / "state", cache_dir=tmp_path / "cache"
+    ) as opened:
+        session = opened.session("s1")
+        session.confirm(session.begin_turn())
+    last = recall("status", *options, "--json").json["mode"]["last"]
+    assert (last["session"], last["step"], last["after"]) == ("s1", "commit", "structured")
+    assert "last transition: legacy to structured, commit at" in recall("status", *options).out
+
+
+def test_reading_commands_do_not_ask_for_the_mode(
+    recall: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """tree, search, fetch, explore, call and focus answer alike in both modes."""
+    call = json.dumps({"mode": "search", "keywords": ["staging"]})
+    commands = [
+        ("tree",),
+        ("search", "staging"),
+        ("explore",),
+        ("call", call),
+        ("focus", "how do we deploy to staging"),
+    ]
+    answers = []
+    for mode in ("legacy", "structured"):
+        monkeypatch.setenv("RECALL_MODE", mode)
+        answers.append([recall(*one, "--root", str(folder)).out for one in commands])
+    assert answers[0] == answers[1]
+    assert all(answers[0])
