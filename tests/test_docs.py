@@ -42,6 +42,14 @@ def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
     assert {block.info for block in found} <= {"console", "python", "text", "sh"}
 
 
+@pytest.mark.parametrize("name", ["modes.md", "sessions.md"])
+def test_a_page_does_what_it_says(tmp_path: Path, name: str) -> None:
+    """Its commands and programs print what stands below them."""
+    found = blocks(DOCS / name)
+    assert {block.info for block in found} <= {"console", "python", "text"}
+    Reader(DOCS / name, tmp_path).follow(found)
+
+
 def test_the_readmes_program_runs(tmp_path: Path) -> None:
     """The lines of Python on the first page work as they stand."""
     page = ROOT / "README.md"

@@ -6,7 +6,7 @@ not be looked at whole is not: nobody knows what is there. DESIGN.md, section 10
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,14 +96,25 @@ def readiness(snapshot: Snapshot, excused: Collection[str] = ()) -> Readiness:
         counts[memory.scope] = counts.get(memory.scope, 0) + 1
         if not memory.structured:
             by_scope.setdefault(memory.scope, []).append(memory)
-    gone = {one.scope for one in status.unavailable}
     return Readiness(
         tuple(
             _scope(scope, counts.get(scope, 0), by_scope.get(scope, ()), excused, status)
-            for scope in status.requested
-            if scope not in gone
+            for scope in _visible(status)
         )
     )
+
+
+def is_ready(snapshot: Snapshot, excused: Callable[[], Collection[str]]) -> bool:
+    """Return `readiness(…).ready`, as soon as it is known; `excused` is asked if a memory waits."""
+    if any(next(_unseen(scope, snapshot.status), "") for scope in _visible(snapshot.status)):
+        return False
+    legacy = [one.ref for one in snapshot.memories.values() if not one.structured]
+    return not legacy or set(legacy) <= set(excused())
+
+
+def _visible(status: SourceStatus) -> list[str]:
+    gone = {one.scope for one in status.unavailable}
+    return [scope for scope in status.requested if scope not in gone]
 
 
 def _scope(

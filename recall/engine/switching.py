@@ -43,4 +43,6 @@ def mode_of(snapshot: Snapshot, setting: str, talk: Conversation, excused: Excus
 def _ready(snapshot: Snapshot, setting: str, talk: Conversation, excused: Excused) -> bool:
     if setting != AUTO or talk.mode.now == STRUCTURED:
         return False  # readiness decides nothing
-    return how_ready(snapshot, excused).ready
+    from recall.core.readiness import is_ready
+
+    return is_ready(snapshot, lambda: excused(snapshot))

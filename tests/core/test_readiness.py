@@ -8,8 +8,17 @@ from pathlib import Path
 import pytest
 from conftest import Opener, complete, write
 
-from recall.core.readiness import NAMED, STALE, Readiness, readiness
+from recall.core import readiness as the
+from recall.core.readiness import NAMED, STALE, Readiness, is_ready
+from recall.core.snapshot import Snapshot
 from recall.disk.compose import aged
+
+
+def readiness(snapshot: Snapshot, excused: frozenset[str] | set[str] = frozenset()) -> Readiness:
+    """Return what is reported, which is what is decided by."""
+    found = the.readiness(snapshot, excused)
+    assert found.ready == is_ready(snapshot, lambda: excused)
+    return found
 
 
 def scope_of(found: Readiness, name: str) -> dict[str, object]:
