@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import write
+from conftest import complete, write
 
 from recall.core.hosts import HOSTS, session_of
 from recall.disk import rendezvous
@@ -232,6 +232,38 @@ def test_a_hook_imports_nothing_heavy(place: Place) -> None:
     """No pydantic, rich, mcp, click or yaml once the cache is warm."""
     place.hook("UserPromptSubmit", session_id="s0", prompt=ABOUT_STAGING)
     heavy = {"pydantic", "rich", "mcp", "click", "yaml", "tomlkit", "watchdog", "anyio", "regex"}
+    assert not heavy & place.imported()
+
+
+# ---------------------------------------------------------------------------------------------
+# Memories without complete metadata
+
+
+def test_plain_notes_work_from_the_first_prompt(place: Place) -> None:
+    """The index at the start, bodies with a question, each once; the tree after a migration."""
+    del place.env["RECALL_MODE"]
+    write(place.memory, "staging.md", "# Staging\n\nHow it goes.\n\nAsk before a staging deploy.\n")
+    index = place.hook("SessionStart", source="startup")
+    assert "## Memory index" in index and "- [Staging](staging.md)" in index
+    assert "Ask before" in place.hook("UserPromptSubmit", prompt=ABOUT_STAGING)
+    assert place.hook("UserPromptSubmit", prompt=ABOUT_STAGING) == ""
+    for name in ("staging", "rowing"):
+        complete(place.memory, f"{name}.md")
+    assert TREE in place.hook("UserPromptSubmit", prompt="hello")
+
+
+def test_a_pin_in_the_projects_file_reaches_hooks(place: Place) -> None:
+    """As it does every other face."""
+    del place.env["RECALL_MODE"]
+    (place.project / ".recall" / "config.toml").write_text('mode = "structured"\n')
+    assert TREE in place.hook("SessionStart", source="startup")
+
+
+def test_legacy_recall_imports_nothing_heavy_either(place: Place) -> None:
+    """A hook is a process each time, in whichever mode."""
+    place.env["RECALL_MODE"] = "legacy"
+    place.hook("UserPromptSubmit", session_id="s0", prompt=ABOUT_STAGING)
+    heavy = {"pydantic", "rich", "mcp", "click", "yaml", "tomlkit", "watchdog", "anyio"}
     assert not heavy & place.imported()
 
 
