@@ -37,8 +37,8 @@ class Step(NamedTuple):
 class Switch(NamedTuple):
     """A switch in flight, and the ids of the deliveries that carry it, the last eight.
 
-    `committed`: they were handed to a host, which counts at once; none has been seen in its
-    transcript yet, so it may still be rolled back.
+    `committed`: one was handed to a host, which counts at once, but none has been seen to arrive;
+    it is rolled back where none is left that still may.
     """
 
     before: str
