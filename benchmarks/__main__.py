@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 COMMANDS = {
+    "annotate": "benchmarks.annotate",
     "concurrency": "benchmarks.concurrency",
     "crash": "benchmarks.crash",
     "hooks": "benchmarks.hooks",

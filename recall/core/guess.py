@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from recall.core.lazy import pattern
@@ -12,6 +12,7 @@ from recall.model import TAXONOMY, TYPES, UNCATEGORIZED, Memory
 _NEIGHBOURS = 5
 _ALIKE = 0.12
 """The least share of common terms at which another memory counts as like this one."""
+_ENOUGH = 0.2
 _FOLDER_SHARE = 0.6
 
 _TYPE_CUES = (
@@ -135,7 +136,7 @@ class Guesser:
             for kind in TYPES:
                 if part in (kind, f"{kind}s"):
                     return kind
-        near = _majority([one.type for one in self._near(terms) if one.type in TYPES])
+        near = _vote((share, one.type) for share, one in self._near(terms) if one.type in TYPES)
         if near:
             return near
         head = text[:1_500]
@@ -149,16 +150,20 @@ class Guesser:
         """
         folder = folder_of(path)
         there = self._by_folder.get(folder)
-        if there:
-            name, count = min(there.items(), key=lambda one: (-one[1], one[0]))
-            if count >= _FOLDER_SHARE * there.total():
-                return name
-        if folder and not folder.startswith("."):
+        usual = min(there, key=lambda name: (-there[name], name)) if there else ""
+        if there and there[usual] >= _FOLDER_SHARE * there.total():
+            return usual
+        if folder and not there and not folder.startswith("."):
             return _as_taxonomy(folder)
-        near = _majority([o.category for o in self._near(terms) if o.category != UNCATEGORIZED])
-        return near or _by_cues(title, text) or _BY_TYPE.get(kind, "project_introduction")
+        near = _vote(
+            (share, one.category)
+            for share, one in self._near(terms)
+            if one.category != UNCATEGORIZED
+        )
+        cues = near or _by_cues(title, text)
+        return cues or usual or _BY_TYPE.get(kind, "project_introduction")
 
-    def _near(self, terms: frozenset[str]) -> list[Neighbour]:
+    def _near(self, terms: frozenset[str]) -> list[tuple[float, Neighbour]]:
         scored = []
         for number, one in enumerate(self._neighbours):
             common = len(terms & one.terms)
@@ -166,14 +171,18 @@ class Guesser:
                 share = common / (len(terms) * len(one.terms)) ** 0.5
                 if share >= _ALIKE:
                     scored.append((-share, number, one))
-        return [one for _, _, one in sorted(scored)[:_NEIGHBOURS]]
+        return [(-share, one) for share, _, one in sorted(scored)[:_NEIGHBOURS]]
 
 
-def _majority(values: Sequence[str]) -> str:
-    """Return the value that most have, if more than one has it; the nearest one's of two."""
-    counts = Counter(values)
-    best = max(counts, key=lambda value: counts[value], default="")
-    return best if counts[best] > 1 else ""
+def _vote(near: Iterable[tuple[float, str]]) -> str:
+    """Return the value for which the nearest ones speak, each as much as it is alike; empty where
+    that is too little to go by.
+    """
+    weight: dict[str, float] = {}
+    for share, value in near:
+        weight[value] = weight.get(value, 0.0) + share
+    best = max(weight, key=lambda value: weight[value], default="")
+    return best if weight.get(best, 0.0) >= _ENOUGH else ""
 
 
 def _by_cues(title: str, text: str) -> str:

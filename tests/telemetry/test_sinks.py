@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def told(events: list[Event], kind: str) -> list[dict[str, Any]]:
 def test_a_walk_tells_what_it_read(opened: Opener, root: Path, events: list[Event]) -> None:
     """Files seen, opened and recorded; a second walk over the same files opens nothing settled."""
     recall = opened(on_event=events.append)
+    time.sleep(0.1)  # what was just written is read again, until its time stamp has settled
     recall.snapshot()
     write(root, "more.md", "x", name="More")
     recall.snapshot()
