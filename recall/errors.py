@@ -11,6 +11,7 @@
     ├── RootError                   .path; a memory root that can't be used at all
     ├── ConflictError               .path; a file changed between reading and writing
     ├── AnnotationError             .retry .stop; an annotator gave no metadata for a memory
+    ├── MigrationError              another process migrates, or there is nothing to take back
     └── StoreError                  the cache can't be opened, built or locked
 
 Bad memory files raise nothing: what is wrong with them is a value, `recall.model.Fault`.
@@ -152,11 +153,10 @@ class ConflictError(RecallError):
 
     code = "CONFLICT"
 
-    def __init__(self, path: str) -> None:
-        super().__init__(
-            f"{path} was changed by somebody else meanwhile; it was left as it is.",
-            fix="Run the command again.",
-        )
+    def __init__(self, path: str, what: str = "") -> None:
+        """`what` says what happened to the file, where it was not simply changed."""
+        what = what or "was changed by somebody else meanwhile; it was left as it is"
+        super().__init__(f"{path} {what}.", fix="Run the command again.")
         self.path = path
 
     def details(self) -> dict[str, Any]:
@@ -187,3 +187,9 @@ class AnnotationError(RecallError):
 
     def details(self) -> dict[str, Any]:
         return {**super().details(), "retry": self.retry, "stop": self.stop}
+
+
+class MigrationError(RecallError):
+    """A migration can't begin: another process migrates, or there is no such run to take back."""
+
+    code = "MIGRATION_ERROR"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from typing import NamedTuple
 
 MAX_BYTES = 256 << 20
@@ -24,6 +25,7 @@ _SKEW_NS = 600_000_000_000
 _FILE_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _FOLDER_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY
 _READ_ATTEMPTS = 3
+_SWAP_POLLS, _SWAP_POLL_S = 500, 0.002
 
 
 class Stamp(NamedTuple):
@@ -116,7 +118,11 @@ def _read(fd: int, path: str, size: int) -> bytes:
     return data
 
 
-def _open_beneath(root: str, path: str) -> int:
+def folder_inside(root: str, path: str) -> int:
+    """Return a descriptor of the folder that holds the file `path` below the resolved `root`.
+
+    No link is followed on the way. Raises OSError, and OutsideRoot for what is no path below it.
+    """
     *folders, name = path.split("/")
     here = os.open(root, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
     try:
@@ -128,13 +134,32 @@ def _open_beneath(root: str, path: str) -> int:
             here = below
         if name in ("", ".", ".."):
             raise OutsideRoot(f"{path}: not a path below the root")
-        fd = os.open(name, _FILE_FLAGS, dir_fd=here)
+    except BaseException:
+        os.close(here)
+        raise
+    return here
+
+
+def _open_beneath(root: str, path: str) -> int:
+    here = folder_inside(root, path)
+    try:
+        fd = _open_file(path.rpartition("/")[2], here)
     finally:
         os.close(here)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise OutsideRoot(f"{path}: not a regular file")
     return fd
+
+
+def _open_file(name: str, folder: int) -> int:
+    """Open a file; one that is just being swapped for another (disk/swap.py) is there at once."""
+    for _ in range(_SWAP_POLLS):
+        try:
+            return os.open(name, _FILE_FLAGS, dir_fd=folder)
+        except BlockingIOError:
+            time.sleep(_SWAP_POLL_S)
+    return os.open(name, _FILE_FLAGS, dir_fd=folder)
 
 
 def _may_be_link(root: str, path: str) -> bool:

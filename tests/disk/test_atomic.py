@@ -6,16 +6,18 @@ import errno
 import fcntl
 import os
 import stat
+import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recall.disk import atomic
+from recall.disk import atomic, leases, swap
 from recall.errors import ConflictError
 
 OLD, NEW, THEIRS = b"old\n", b"new\r\n\xff", b"theirs"
@@ -32,7 +34,7 @@ def file(tmp_path: Path) -> Path:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways of replacing a file: two names swapped in one step, or a rename."""
     if request.param == "renamed":
-        monkeypatch.setattr(atomic, "_exchange", lambda *_: False)
+        monkeypatch.setattr(swap, "exchange", lambda *_: False)
     elif sys.platform != "linux":
         pytest.skip("names are swapped on Linux only")
     return str(request.param)
@@ -124,22 +126,143 @@ def test_a_change_while_the_new_file_is_written_is_not_lost(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are swapped on Linux only")
+@pytest.mark.parametrize("leased", [True, False], ids=["leases", "no leases"])
 @pytest.mark.parametrize("by", ["writing", "renaming"])
 def test_a_change_in_the_very_last_instant_is_not_lost(
-    by: str, file: Path, monkeypatch: pytest.MonkeyPatch
+    by: str, leased: bool, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even right before the names are swapped: what came out is looked at, and put back."""
-    real = atomic._exchange
-
-    def disturbed(one: str, other: str) -> bool:
-        disturb(file, by)
-        return real(one, other)
-
-    monkeypatch.setattr(atomic, "_exchange", disturbed)
+    if not leased:
+        monkeypatch.setattr(leases, "take", lambda *_: leases.NONE)
+    other = at_the_swap(lambda: disturb(file, by), monkeypatch)
     with pytest.raises(ConflictError):
         atomic.replace(file, NEW, expected=atomic.digest(OLD))
+    other().join()
     assert file.read_bytes() == THEIRS
     only(file)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="leases are Linux's")
+def test_who_reads_while_the_wrong_file_was_swapped_out_reads_the_right_one(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader who comes between the swap and its undoing is not shown what is out of date."""
+    seen: list[bytes] = []
+    real = swap.exchange
+    calls = iter(range(100))
+
+    def disturbed(one: str, other: str) -> bool:
+        if next(calls) == 0:
+            disturb(file, "renaming")
+            done = real(one, other)
+            threading.Thread(target=lambda: seen.append(file.read_bytes())).start()
+            time.sleep(0.1)  # the reader is there by now, and waits
+            assert not seen
+            return done
+        return real(one, other)
+
+    monkeypatch.setattr(swap, "exchange", disturbed)
+    with pytest.raises(ConflictError):
+        atomic.replace(file, NEW, expected=atomic.digest(OLD))
+    wait_for(lambda: seen)
+    assert seen == [THEIRS]
+    assert file.read_bytes() == THEIRS
+    only(file)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="leases are Linux's")
+def test_who_writes_into_the_wrong_file_writes_into_the_right_one(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that appends between the swap and its undoing appends to what is really there."""
+    writers: list[threading.Thread] = []
+    real = swap.exchange
+    calls = iter(range(100))
+
+    def append() -> None:
+        with open(file, "ab") as there:
+            there.write(b" and more")
+
+    def disturbed(one: str, other: str) -> bool:
+        if next(calls) == 0:
+            disturb(file, "renaming")
+            done = real(one, other)
+            writers.append(threading.Thread(target=append))
+            writers[0].start()
+            time.sleep(0.1)
+            return done
+        return real(one, other)
+
+    monkeypatch.setattr(swap, "exchange", disturbed)
+    with pytest.raises(ConflictError):
+        atomic.replace(file, NEW, expected=atomic.digest(OLD))
+    writers[0].join()
+    assert file.read_bytes() == THEIRS + b" and more"
+    only(file)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="leases are Linux's")
+def test_a_file_that_a_program_holds_open_for_writing_is_left_alone(file: Path) -> None:
+    """An editor that keeps it open would go on writing into the old file."""
+    with open(file, "r+b") as editor:
+        with pytest.raises(ConflictError, match="open for writing"):
+            atomic.replace(file, NEW, expected=atomic.digest(OLD))
+        editor.write(b"edited later")
+    assert file.read_bytes() == b"edited later"
+    only(file)
+
+
+def test_a_file_with_other_names_is_refused_where_that_matters(file: Path, way: str) -> None:
+    """Its other names would keep the old bytes."""
+    os.link(file, file.parent / "other name")
+    with pytest.raises(OSError, match="several names"):
+        atomic.replace(file, NEW, expected=atomic.digest(OLD), strict=True)
+    assert file.read_bytes() == OLD
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ACLs as Linux keeps them")
+def test_an_acl_stays(file: Path, way: str) -> None:
+    """A right that was given to one more user is still there, as it was."""
+    acl = struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", tag, rights, who)
+        for tag, rights, who in (
+            *((0x01, 6, 0xFFFFFFFF), (0x02, 4, 12345), (0x04, 4, 0xFFFFFFFF)),
+            *((0x10, 4, 0xFFFFFFFF), (0x20, 0, 0xFFFFFFFF)),
+        )
+    )
+    try:
+        os.setxattr(file, "system.posix_acl_access", acl)
+    except OSError:
+        pytest.skip("this file system keeps no ACLs")
+    before = file.stat().st_mode
+    atomic.replace(file, NEW, expected=atomic.digest(OLD), strict=True)
+    assert os.getxattr(file, "system.posix_acl_access") == acl
+    assert file.stat().st_mode == before
+
+
+def at_the_swap(
+    work: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], threading.Thread]:
+    """Let another thread do `work` right before the first swap; returns how to get at it."""
+    real = swap.exchange
+    threads: list[threading.Thread] = []
+
+    def disturbed(one: str, other: str) -> bool:
+        if not threads:
+            threads.append(threading.Thread(target=work))
+            threads[0].start()
+            threads[0].join(0.1)  # where it waits for a lease, it will do so for longer
+        return real(one, other)
+
+    monkeypatch.setattr(swap, "exchange", disturbed)
+    return lambda: threads[0]
+
+
+def wait_for(done: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def disturb(file: Path, by: str) -> None:
@@ -152,8 +275,11 @@ def disturb(file: Path, by: str) -> None:
         os.rename(file.parent / "other", file)
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EACCES])
-@pytest.mark.parametrize("call", ["open", "lstat", "link", "unlink", "replace", "fsync", "fchmod"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EINTR])
+@pytest.mark.parametrize(
+    "call",
+    ["open", "lstat", "link", "unlink", "replace", "rename", "fsync", "fchmod", "fstat", "write"],
+)
 @pytest.mark.parametrize("there", [True, False], ids=["replaced", "new"])
 def test_whichever_system_call_fails_nothing_has_happened(
     call: str, number: int, there: bool, way: str, file: Path, monkeypatch: pytest.MonkeyPatch
@@ -182,6 +308,23 @@ def test_whichever_system_call_fails_nothing_has_happened(
         if not made["failed"]:
             return
     raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EINTR])
+def test_where_the_swap_itself_fails_nothing_has_happened(
+    number: int, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is the old one, and there is no litter."""
+
+    def failing(*_: str) -> bool:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(swap, "exchange", failing)
+    with pytest.raises(OSError) as caught:
+        atomic.replace(file, NEW, expected=atomic.digest(OLD))
+    assert caught.value.errno == number
+    assert file.read_bytes() == OLD
+    only(file)
 
 
 def fails_at(

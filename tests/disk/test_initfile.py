@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recall.disk import atomic, initfile
+from recall.disk import initfile, swap
 from recall.disk.adopt import Adopted
 from recall.disk.commented import commented_project, commented_user
 from recall.disk.config import Loaded, load
@@ -419,7 +419,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, step, fail)
-    monkeypatch.setattr(atomic, "_exchange", lambda *_: False)  # so that it is a rename
+    monkeypatch.setattr(swap, "exchange", lambda *_: False)  # so that it is a rename
     with pytest.raises(OSError, match=r"No space"):
         apply(plan)
     assert place.file.read_bytes() == b'mode = "auto"\n'
