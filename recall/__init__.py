@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recall.errors import ConflictError as ConflictError
     from recall.errors import CursorError as CursorError
     from recall.errors import InvalidCursor as InvalidCursor
+    from recall.errors import MigrationError as MigrationError
     from recall.errors import RecallError as RecallError
     from recall.errors import RequestError as RequestError
     from recall.errors import RootError as RootError
@@ -53,6 +54,7 @@ _HOME = {
             "ConflictError",
             "CursorError",
             "InvalidCursor",
+            "MigrationError",
             "RecallError",
             "RequestError",
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import logging
@@ -24,13 +25,13 @@ from recall.disk.transcripts import Transcript
 from recall.engine.delivery import router_of
 from recall.engine.hosted import HostedSession
 from recall.engine.ports import Selector, Sessions
-from recall.engine.switching import Excused, how_ready, nobody
-from recall.errors import StoreError
+from recall.engine.switching import Excused, how_ready
+from recall.migrating import Migrating
 from recall.settings import Arguments, Settings
 
 if TYPE_CHECKING:
     from recall.core.cursor import CursorSigner
-    from recall.core.events import Emit
+    from recall.core.events import Emit, Event
     from recall.core.readiness import Readiness
     from recall.disk.heartbeat import Watching
     from recall.engine.selecting import Selecting
@@ -41,7 +42,7 @@ __all__ = ["Recall", "open_recall"]
 log = logging.getLogger("recall.cache")
 
 
-class Recall:
+class Recall(Migrating):
     """One corpus, open: its tree, and sessions over it. A context manager; close() is enough."""
 
     def __init__(
@@ -58,7 +59,7 @@ class Recall:
         `on_event` takes each event of telemetry, beside the sink that the settings name.
         `kept_by` gives the memory folders of a host, whose index that host loads by itself.
         """
-        self.excused: Excused = nobody
+        self.excused: Excused = self.not_migratable
         """Names the legacy memories that can't be migrated."""
         self._kept_by = kept_by
         self.settings = settings
@@ -110,10 +111,16 @@ class Recall:
             selector=selector,
             selector_ms=selector_ms,
             excused=self.excused,
+            after_turn=self.migrate_in_background if self.settings.migration.background else None,
         )
         if session.selecting:
             self._selecting.add(session.selecting)
         return session
+
+    def tell(self, event: Event) -> None:
+        """Hand an event to telemetry, where anybody wants it."""
+        if self._emit is not None:
+            self._emit(event)
 
     def sessions(self) -> StoredSessions:
         """Return the conversations over this corpus, as every process with this state sees them."""
@@ -141,12 +148,7 @@ class Recall:
         `transcript` is the path of what the host wrote down of it, empty where it keeps none.
         Raises StoreError where the state folder must not be written.
         """
-        around = places.root_around(self.state_dir, self.settings.roots)
-        if around:
-            raise StoreError(
-                f"the state folder {self.state_dir} lies below the memory root {around.path}",
-                fix="Set state_dir to a folder outside of every memory root.",
-            )
+        self._state_outside()
         shown = Transcript(transcript, reply=host.reply, compaction=host.compaction)
         return HostedSession(
             self.store,
@@ -195,8 +197,9 @@ class Recall:
     def close(self) -> None:
         """Let go of the cache and the watch; a later use opens the cache again.
 
-        Selectors are not heard any more.
+        Selectors are not heard any more; a migration in the background ends after its file.
         """
+        self._end_migration()
         for selecting in list(self._selecting):
             selecting.close()
         self.store.close()
@@ -286,7 +289,6 @@ def _usable_cache(settings: Settings, folder: Path) -> Path:
             return folder
         why = "it can't be written"
     log.warning("the cache %s is not used, %s: a temporary one serves this process", folder, why)
-    import atexit
     import shutil
     import tempfile
 

@@ -61,6 +61,16 @@ class Telemetry:
 
 
 @dataclass(frozen=True, slots=True)
+class MigrationWishes:
+    """What may be written to people's files without being asked for each time."""
+
+    background: bool = False
+    """Whether a turn may be followed by a migration in the background."""
+    rebuild_index: bool = False
+    """Whether a migration rebuilds a `MEMORY.md` that lists nothing but memories."""
+
+
+@dataclass(frozen=True, slots=True)
 class Llm:
     """The model that annotates memories, where one is asked for; docs/llm.md."""
 
@@ -95,6 +105,7 @@ class Settings:
     lock_wait_ms: int = 1_000
     """How long a reader waits for another process's refresh before it answers stale."""
     telemetry: Telemetry = field(default_factory=Telemetry)
+    migration: MigrationWishes = field(default_factory=MigrationWishes)
     llm: Llm = field(default_factory=Llm)
     unavailable: tuple[Unavailable, ...] = ()
     """Scopes that can't be looked at, in the order of SCOPES; they have no root in `roots`."""
@@ -309,6 +320,18 @@ KEYS: tuple[Key, ...] = (
         env="RECALL_TELEMETRY_FILE",
     ),
     Key(
+        "migration.background",
+        "flag",
+        False,
+        "Whether a turn may be followed by a migration: it writes metadata into legacy memories.",
+    ),
+    Key(
+        "migration.rebuild_index",
+        "flag",
+        False,
+        "Whether a migration rebuilds a MEMORY.md that lists nothing but memories.",
+    ),
+    Key(
         "llm.base_url",
         "word",
         "https://api.openai.com/v1",
@@ -383,7 +406,7 @@ KEYS: tuple[Key, ...] = (
 
 BY_NAME = {key.name: key for key in KEYS}
 
-TABLES = ("roots", "scopes", "trust", "taxonomy", "telemetry", "llm", "limits")
+TABLES = ("roots", "scopes", "trust", "taxonomy", "telemetry", "migration", "llm", "limits")
 """The tables of a settings file, beside the user's `[projects."FOLDER"]`."""
 
 # A repository may tune how its own memories are shown; it is data that anyone can have written,
@@ -401,6 +424,7 @@ PROJECT_REFUSES = {
     "external": "it would name a provider that your memories are sent to",
     "llm": "it would choose the model that your memories are sent to",
     "telemetry": "it would choose where records of your sessions go",
+    "migration": "it would let files be written that you have not allowed to be",
     "writes": "it would allow writes that you have not allowed",
 }
 

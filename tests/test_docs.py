@@ -188,6 +188,7 @@ def test_every_error_code_is_on_the_tools_page() -> None:
         errors.RootError("m", path="p"),
         errors.ConflictError("p"),
         errors.AnnotationError("m"),
+        errors.MigrationError("m"),
         errors.StoreError("m"),
     ]
     assert set(rows) == {error.code for error in samples}

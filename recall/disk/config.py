@@ -24,6 +24,7 @@ from recall.settings import (
     Key,
     Limits,
     Llm,
+    MigrationWishes,
     Settings,
     Telemetry,
     merge_limit,
@@ -187,6 +188,9 @@ def _settings(
         state_dir=values["state_dir"],
         lock_wait_ms=values["lock_wait_ms"],
         telemetry=Telemetry(values["telemetry.sink"], values["telemetry.file"]),
+        migration=MigrationWishes(
+            values["migration.background"], values["migration.rebuild_index"]
+        ),
         llm=Llm(**{f.name: values[f"llm.{f.name}"] for f in dataclasses.fields(Llm)}),
         unavailable=rooted.unavailable,
         project_dir=str(project.folder),

@@ -58,9 +58,8 @@ class Heartbeat:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        pid = os.getpid()
-        self._owner = {"pid": pid, "start": started(pid), "space": _space()}
-        name = f"{_PREFIX}{pid}-{os.urandom(4).hex()}{_SUFFIX}"
+        self._owner = this_owner()
+        name = f"{_PREFIX}{os.getpid()}-{os.urandom(4).hex()}{_SUFFIX}"
         self._path = os.path.join(folder, name)
 
     def beat(self, state: Watching) -> None:
@@ -76,6 +75,17 @@ class Heartbeat:
     def close(self) -> None:
         with contextlib.suppress(OSError):
             os.unlink(self._path)
+
+
+def this_owner() -> dict[str, Any]:
+    """Return what names this process beyond its end: its number, start and container."""
+    pid = os.getpid()
+    return {"pid": pid, "start": started(pid), "space": _space()}
+
+
+def owner_lives(owner: dict[str, Any]) -> bool:
+    """Tell whether the process that `this_owner` named is still there, as far as can be told."""
+    return _lives(int(owner["pid"]), str(owner["start"]), str(owner["space"]), 0.0)
 
 
 def watchers(folder: str) -> list[Watching]:

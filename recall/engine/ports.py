@@ -5,16 +5,19 @@ Narrow on purpose: list (as a snapshot), read, search. Nothing here knows of fil
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from recall.core.annotation import Annotation, Unannotated
-from recall.core.conversation import Conversation
-from recall.core.question import Question
-from recall.core.snapshot import Snapshot
-from recall.core.vocabulary import Vocabulary
-from recall.model import Memory, Parsed
+if TYPE_CHECKING:  # a hook's process has no use for most of them
+    from recall.core.annotation import Annotation, Unannotated
+    from recall.core.conversation import Conversation
+    from recall.core.migration import Attempt, Cleared, Failed
+    from recall.core.question import Question
+    from recall.core.snapshot import Snapshot
+    from recall.core.splice import Refused
+    from recall.core.vocabulary import Vocabulary
+    from recall.model import Memory, Parsed
 
 
 class Hit(Protocol):
@@ -130,3 +133,61 @@ class Annotator(Protocol):
         reason that `recall doctor` shows, where it can't; `retry` there says whether another try
         may help.
         """
+
+
+@runtime_checkable
+class Estimating(Protocol):
+    """An annotator that costs something, and can say before how much."""
+
+    def estimate(self, memory: Unannotated, vocabulary: Vocabulary) -> tuple[int, int]:
+        """Return how many calls and tokens it would take to annotate the memory."""
+
+
+class MemoryWriter(Protocol):
+    """How a migration looks at memory files and writes to them."""
+
+    def file(self, memory: Memory) -> str:
+        """Return what the file is called for people."""
+
+    def look(self, memory: Memory) -> bytes | Refused:
+        """Return the file's bytes as they are now, or why nothing is to be written to it."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep other processes from migrating; raises MigrationError where one is at it."""
+
+    def recover(self) -> Cleared:
+        """Bring in order what a killed run left; within `alone`."""
+
+    def begin(self, annotator: str) -> str:
+        """Begin a run of writes that can be taken back together; returns its name."""
+
+    def write(self, run: str, memory: Memory, before: bytes, after: bytes) -> Refused | None:
+        """Replace the file's bytes, if they are still `before`, keeping those; or say why not.
+
+        Raises ConflictError where the file changed, OSError where it can't be written; either
+        way it is as others left it.
+        """
+
+    def reindex(self, begun: Callable[[], str], memories: Collection[Memory]) -> list[str]:
+        """Rebuild the indexes that list memories and nothing else; returns those that changed.
+
+        `begun` returns the run's name, beginning one where there is none yet.
+        """
+
+
+class AttemptLog(Protocol):
+    """What is known of annotators' failures, by the digest of a file's bytes; for all processes."""
+
+    def attempt(self, content: str, annotator: str) -> Attempt:
+        """Return what is known; NEVER_TRIED where nothing is."""
+
+    def note(
+        self, content: str, annotator: str, attempt: Attempt, file: str, memory: Memory
+    ) -> None:
+        """Keep what is known now; `annotator` is empty where the file itself is the reason."""
+
+    def settle(self, content: str, file: str) -> None:
+        """Forget the failures with a content, and the file's own: it has its metadata."""
+
+    def failures(self) -> Sequence[Failed]:
+        """Return every failure that is known, by file."""

@@ -84,11 +84,13 @@ class Session:
         selector: Selector | None = None,
         selector_ms: int = 5_000,
         excused: Excused = nobody,
+        after_turn: Callable[[], object] | None = None,
     ) -> None:
         """`emit` takes telemetry's events. `selector_ms` is how long a selector may take.
 
         `excused` names the legacy memories that can't be migrated: they don't keep the
-        conversation from structured recall.
+        conversation from structured recall. `after_turn` is called when a delivery was confirmed;
+        it must not wait.
         """
         self.id = id
         self._store = store
@@ -96,6 +98,7 @@ class Session:
         self._signer = signer
         self._reranker = reranker
         self._sessions = sessions or MemorySessions()
+        self._after_turn = after_turn
         self._excused = excused
         self._tell: Telling | None = None
         self.selecting: Selecting | None = None
@@ -175,7 +178,10 @@ class Session:
         compaction. What it held is then offered again.
         """
         now = time.time()
-        return self._settle("confirmed", _id(delivery), lambda talk, id: talk.confirm(id, now))
+        counted = self._settle("confirmed", _id(delivery), lambda talk, id: talk.confirm(id, now))
+        if counted and self._after_turn is not None:
+            self._after_turn()
+        return counted
 
     def rollback(self, delivery: Delivery | str) -> bool:
         """Note that a delivery was not sent. Returns False where it is not known."""

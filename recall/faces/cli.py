@@ -210,7 +210,13 @@ def _report(error: RecallError, as_json: bool) -> None:
 
 
 def _register() -> None:
-    from recall.faces import hosts, reading, serving, setup
+    from recall.faces import hosts, migrate, reading, serving, setup
 
-    for command in (*setup.COMMANDS, *reading.COMMANDS, *serving.COMMANDS, *hosts.COMMANDS):
+    for command in (
+        *setup.COMMANDS,
+        *reading.COMMANDS,
+        *serving.COMMANDS,
+        *hosts.COMMANDS,
+        *migrate.COMMANDS,
+    ):
         cli.add_command(command)

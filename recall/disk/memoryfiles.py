@@ -1,0 +1,287 @@
+"""Writing to people's memory files: looked at first, recorded, kept, and only then replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from recall.core.indexfile import NAMES, rebuilt
+from recall.core.migration import Attempt, Cleared, Undone
+from recall.core.splice import Refused
+from recall.disk import atomic, backups, leftovers
+from recall.disk.backups import Backups
+from recall.disk.guard import TooLarge, folder_inside, inside, read_inside
+from recall.disk.heartbeat import owner_lives, this_owner
+from recall.disk.lock import file_lock
+from recall.disk.migrations import UNDONE, Entry, Migrations, Run
+from recall.errors import ConflictError, MigrationError
+from recall.model import Memory
+
+LOCK: Final = "migration.lock"
+OWNER: Final = "migration.owner"
+_DESCRIPTORS: Final = "/proc/self/fd"
+
+
+class MemoryFiles:
+    """The `MemoryWriter` port over local roots, with its record in a state folder."""
+
+    def __init__(self, roots: Sequence[str], state_dir: Path, *, project_dir: str = "") -> None:
+        """`roots` as the settings name them, in the snapshot's order."""
+        self._named = tuple(roots)
+        self._real = tuple(os.path.realpath(root) for root in roots)
+        self._project = os.path.realpath(project_dir) if project_dir else ""
+        self._state = state_dir
+        self._backups = Backups(state_dir)
+        self.record = Migrations(state_dir)
+
+    def file(self, memory: Memory) -> str:
+        """Return the file's own path, as it is recorded."""
+        return os.path.join(self._real[memory.root], memory.path)
+
+    # --- looking
+
+    def look(self, memory: Memory) -> bytes | Refused:
+        """Return the file's bytes, or why nothing is written to it."""
+        try:
+            return self._unfit(memory) or read_inside(self._real[memory.root], memory.path)[0]
+        except FileNotFoundError:
+            return Refused("vanished", "The file is not there any more.")
+        except TooLarge as error:
+            return Refused("unreadable", f"{error}.")
+        except OSError as error:
+            return Refused("unreadable", f"It can't be read: {error.strerror or error}.")
+
+    def _unfit(self, memory: Memory) -> Refused | None:
+        root = self._real[memory.root]
+        moved = self._root_moved(memory.root)
+        if moved:
+            return Refused("link", moved)
+        at = root
+        for segment in memory.path.split("/"):
+            at = os.path.join(at, segment)
+            found = os.lstat(at)
+            if stat.S_ISLNK(found.st_mode):
+                target = os.path.realpath(at)
+                where = "" if inside(root, target) else ", and leads out of its root"
+                return Refused("link", f"It stands behind a symbolic link{where}.")
+        if not stat.S_ISREG(found.st_mode):
+            return Refused("unreadable", "It is no regular file.")
+        if found.st_nlink > 1:
+            names = found.st_nlink
+            return Refused("hard-linked", f"The file has {names} names (hard links).")
+        if not found.st_mode & 0o222 or not os.access(at, os.W_OK):
+            return Refused("read-only", "The file is read-only.")
+        if not os.access(os.path.dirname(at), os.W_OK | os.X_OK):
+            return Refused("read-only", "Its folder is read-only.")
+        return None
+
+    def _root_moved(self, root: int) -> str:
+        """Return why a whole root is not written to; empty where it is."""
+        named, real = self._named[root], self._real[root]
+        if os.path.realpath(named) != real:
+            return "Its root leads elsewhere than it did."
+        in_project = self._project and inside(self._project, os.path.abspath(named))
+        if in_project and os.path.islink(named) and not inside(self._project, real):
+            return "Its root is a symbolic link that leads out of the project."
+        return ""
+
+    # --- writing
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the lock among migrating processes; raises MigrationError where one is at it."""
+        path = self._state / LOCK
+        with file_lock(str(path), 0) as held:
+            if not held:
+                raise MigrationError(
+                    f"Another process migrates{self._owner_text()}.",
+                    fix="Wait until it is done, or end it: what it did stays whole.",
+                )
+            owner = self._state / OWNER
+            owner.touch(mode=0o600)
+            owner.write_text(json.dumps(this_owner()), encoding="ascii")
+            try:
+                yield
+            finally:
+                with contextlib.suppress(OSError):
+                    owner.unlink()
+
+    def _owner_text(self) -> str:
+        try:
+            owner: dict[str, Any] = json.loads((self._state / OWNER).read_bytes())
+            return f" (number {int(owner['pid'])})" if owner_lives(owner) else ""
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
+    def recover(self) -> Cleared:
+        """Bring record and folders in order after a run that was killed. Under the lock only."""
+        # First the folders: the record tells what in them is ours.
+        places = (*self._real, str(self._state / backups.FOLDER))
+        cleared = [leftovers.clear(place, self._is_known, self._is_ours) for place in places]
+        for entry in self.record.unfinished():
+            now = _digest(entry.file)
+            if now == entry.before:
+                self.record.drop(entry.number)
+            else:  # ours, or ours with somebody's later change: `undo` compares anyway
+                self.record.wrote(entry.number)
+        return Cleared(*(tuple(p for one in cleared for p in one[i]) for i in range(3)))
+
+    def _is_known(self, file: str, content: str) -> bool:
+        entries = self.record.of_file(file)
+        return any(content in (one.before, one.after) for one in entries)
+
+    def _is_ours(self, file: str, content: str) -> bool:
+        return any(content == one.after for one in self.record.of_file(file))
+
+    def begin(self, annotator: str) -> str:
+        """Begin a run; returns its name."""
+        return self.record.begin(annotator)
+
+    def write(self, run: str, memory: Memory, before: bytes, after: bytes) -> Refused | None:
+        """Replace the file's bytes, if they are still `before`; returns why not, if so.
+
+        The bytes before are kept first. Raises ConflictError, and OSError where they can't be
+        kept or the file can't be written; the file is then as it was.
+        """
+        return self._unfit(memory) or self._recorded(run, memory, before, after)
+
+    def reindex(self, begun: Callable[[], str], memories: Collection[Memory]) -> list[str]:
+        """Rebuild the roots' indexes that list memories and nothing else; those that changed.
+
+        One that is being changed by somebody else is left for the next time.
+        """
+        changed = []
+        for number in range(len(self._real)):
+            own = [one for one in memories if one.root == number]
+            for name in NAMES if own else ():
+                index = own[0]._replace(path=name)
+                raw = self.look(index)
+                new = rebuilt(raw, own) if isinstance(raw, bytes) else None
+                if new is not None and isinstance(raw, bytes):
+                    with contextlib.suppress(ConflictError, OSError):
+                        if not self.write(begun(), index, raw, new):
+                            changed.append(self.file(index))
+        return changed
+
+    def _recorded(self, run: str, memory: Memory, before: bytes, after: bytes) -> Refused | None:
+        file = self.file(memory)
+        number = self.record.writing(run, file, self._backups.keep(before), atomic.digest(after))
+        try:
+            with self._held(memory) as path:
+                _replace(path, file, after, atomic.digest(before))
+        except BaseException as error:
+            if _digest(file) != atomic.digest(after):
+                self.record.drop(number)
+            else:  # only its folder could not be synced
+                self.record.wrote(number)
+            if isinstance(error, OSError) and error.errno == errno.EMLINK:
+                return Refused("hard-linked", "The file has several names (hard links).")
+            raise
+        self.record.wrote(number)
+        return None
+
+    @contextlib.contextmanager
+    def _held(self, memory: Memory) -> Iterator[str]:
+        """Lend a path of the file that can't be led elsewhere: its folder is held open."""
+        if not os.path.isdir(_DESCRIPTORS):
+            yield self.file(memory)
+            return
+        folder = folder_inside(self._real[memory.root], memory.path)
+        try:
+            yield f"{_DESCRIPTORS}/{folder}/{os.path.basename(memory.path)}"
+        finally:
+            os.close(folder)
+
+    @contextlib.contextmanager
+    def _held_file(self, file: str) -> Iterator[str]:
+        # What a run wrote is taken back where it is now, also if its root is configured no more.
+        if os.path.realpath(file) != file:
+            raise OSError(errno.ELOOP, "it stands behind a symbolic link", file)
+        yield file
+
+    # --- taking back
+
+    def undo_run(self, run: str = "") -> tuple[Run, list[Undone]]:
+        """Take a run back, the last file first: the named one, or the last that still stands.
+
+        What a file held before is noted as taken back, so that only a person's own command
+        migrates it again. Raises MigrationError where there is no such run.
+        """
+        runs = self.record.runs()
+        found = next((one for one in runs if one.id == run or (not run and one.written)), None)
+        if found is None:
+            what = f"There is no run {run!r}" if run else "There is no run to be taken back"
+            known = ", ".join(one.id for one in runs[:5])
+            fix = f"Known are {known}." if known else "Nothing was migrated, or it was forgotten."
+            raise MigrationError(f"{what}.", fix=fix)
+        return found, [self._undo(entry, found) for entry in self.record.entries(found.id)]
+
+    def _undo(self, entry: Entry, run: Run) -> Undone:
+        done = self.undo(entry)
+        if done.result == "restored":
+            at = time.time()
+            attempt = Attempt(0, at, 0.0, False, "undone", "It was taken back.")
+            self.record.note(entry.before, run.annotator, attempt, entry.file)
+        return done
+
+    def undo(self, entry: Entry) -> Undone:
+        """Give a file its earlier bytes, if it still holds what was written."""
+        if entry.state == UNDONE:
+            return Undone(entry.file, "already")
+        before = self._backups.load(entry.before)
+        try:
+            now = atomic.read(entry.file)
+        except OSError as error:
+            return Undone(entry.file, "refused", f"It can't be read: {error.strerror}.")
+        if now is not None and atomic.digest(now) == entry.before:
+            self.record.wrote(entry.number, UNDONE)
+            return Undone(entry.file, "already")
+        if before is None:
+            return Undone(entry.file, "refused", "Its earlier bytes are not kept any more.")
+        if now is None:
+            return Undone(entry.file, "refused", "The file is not there any more.")
+        if atomic.digest(now) != entry.after:
+            return _edited(entry, before, now)
+        try:
+            with self._held_file(entry.file) as path:
+                _replace(path, entry.file, before, entry.after)
+        except ConflictError:
+            return _edited(entry, before, atomic.read(entry.file) or b"")
+        except OSError as error:
+            return Undone(entry.file, "refused", f"It can't be written: {error.strerror}.")
+        self.record.wrote(entry.number, UNDONE)
+        return Undone(entry.file, "restored", content=entry.before)
+
+    def forget_backups(self) -> tuple[int, int]:
+        """Delete all earlier bytes and what runs did; returns files and their bytes on disk."""
+        self.record.forget_runs()
+        return self._backups.forget()
+
+
+def _replace(path: str, file: str, data: bytes, expected: str) -> None:
+    """Replace the file's bytes; an error names `file`, whatever path was used."""
+    try:
+        atomic.replace(path, data, expected=expected, strict=True)
+    except ConflictError as error:
+        what = error.message.replace(path, file).removeprefix(file).strip(" .")
+        raise ConflictError(file, what) from None
+
+
+def _edited(entry: Entry, before: bytes, now: bytes) -> Undone:
+    reason = "It was edited since."
+    return Undone(entry.file, "refused", reason, entry.after, atomic.digest(now), before, now)
+
+
+def _digest(file: str) -> str:
+    try:
+        data = atomic.read(file)
+    except OSError:
+        return ""
+    return "" if data is None else atomic.digest(data)

@@ -1,0 +1,137 @@
+"""Migrations of one open corpus: the parts put together, for `recall.app.Recall`."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recall.disk import places
+from recall.disk.store import Store
+from recall.errors import MigrationError, StoreError
+from recall.settings import Settings
+
+if TYPE_CHECKING:
+    from recall.core.events import Emit
+    from recall.core.migration import Failed
+    from recall.core.snapshot import Snapshot
+    from recall.disk.memoryfiles import MemoryFiles
+    from recall.engine.background import Background
+    from recall.engine.migrator import Migrator
+    from recall.engine.ports import Annotator
+    from recall.model import Memory
+
+
+class Migrating:
+    """What an open corpus can do about its legacy memories; docs/migration.md."""
+
+    settings: Settings
+    state_dir: Path
+    store: Store
+    _emit: Emit | None
+    _migration: Background | None = None
+
+    def memory_files(self) -> MemoryFiles:
+        """Return what writes to the memories of this corpus, and its record.
+
+        Raises StoreError where the state folder must not be written.
+        """
+        from recall.disk.memoryfiles import MemoryFiles
+
+        self._state_outside()
+        roots = [root.path for root in self.settings.roots]
+        return MemoryFiles(roots, self.state_dir, project_dir=self.settings.project_dir)
+
+    def has_record(self) -> bool:
+        """Tell whether a migration was ever tried with this state folder."""
+        return (self.state_dir / "migrations.sqlite").exists()
+
+    def migrator(self, annotator: Annotator | str = "heuristic") -> Migrator:
+        """Return what gives legacy memories metadata of their own; docs/migration.md."""
+        from recall.engine.migrator import Migrator
+
+        files = self.memory_files()
+        given = ANNOTATORS[annotator](self) if isinstance(annotator, str) else annotator
+        return Migrator(self.store, files, files.record, given, emit=self._emit)
+
+    def migration_failures(self, snapshot: Snapshot | None = None) -> list[tuple[Memory, Failed]]:
+        """Return the legacy memories that were tried and not migrated, with why. Reads no file."""
+        from recall.engine.migrator import standing
+
+        if not self.has_record():
+            return []
+        files = self.memory_files()
+        memories = (snapshot or self.store.refresh()).memories.values()
+        return list(standing(memories, files.file, files.record.failures()))
+
+    def not_migratable(self, snapshot: Snapshot) -> Collection[str]:
+        """Return the refs of legacy memories that hold nothing up: they can't be migrated."""
+        try:
+            failures = self.migration_failures(snapshot)
+        except StoreError:  # no record is to be had
+            return ()
+        return {memory.ref for memory, one in failures if one.attempt.hopeless}
+
+    def migrate_in_background(self) -> Background:
+        """Migrate in a thread of its own, best effort, with the heuristic annotator.
+
+        It is started after each turn where `migration.background` is set. Where one is under
+        way, nothing more happens. `close`, or the end of the process, ends it between two files.
+        """
+        if self._migration is None:
+            from recall.engine.background import Background
+
+            self._migration = background = Background(self._migrate)
+            atexit.register(background.end)
+        self._migration.start()
+        return self._migration
+
+    def _migrate(self, cancelled: Callable[[], bool]) -> object:
+        from recall.engine.migrator import Wishes
+
+        wishes = Wishes(background=True, rebuild_index=self.settings.migration.rebuild_index)
+        return self.migrator().run(wishes, cancelled=cancelled)
+
+    def _end_migration(self) -> None:
+        migration, self._migration = self._migration, None
+        if migration is not None:
+            migration.end()
+            atexit.unregister(migration.end)
+
+    def _state_outside(self) -> None:
+        around = places.root_around(self.state_dir, self.settings.roots)
+        if around:
+            raise StoreError(
+                f"the state folder {self.state_dir} lies below the memory root {around.path}",
+                fix="Set state_dir to a folder outside of every memory root.",
+            )
+
+
+def _heuristic(_: Migrating) -> Annotator:
+    raise MigrationError(
+        "The heuristic annotator is not built yet.",
+        fix="From Python, give an annotator of your own: Recall.migrator(annotator).",
+    )
+
+
+def _model(recall: Migrating) -> Annotator:
+    try:
+        from importlib import import_module
+
+        llm = import_module("recall.remote.llm")
+    except ImportError:
+        raise MigrationError("The model annotator is not built yet.") from None
+    categories = [memory.category for memory in recall.store.refresh().memories.values()]
+    made: Annotator = llm.model_annotator(
+        recall.settings, os.environ, categories=tuple(dict.fromkeys(categories))
+    )
+    return made
+
+
+ANNOTATORS: dict[str, Callable[[Migrating], Annotator]] = {
+    "heuristic": _heuristic,
+    "model": _model,
+}
+"""Who can be asked for metadata, by the name that `recall migrate --annotator` takes."""
