@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-import atexit
-import hashlib
 import json
-import logging
 import os
-import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from recall.core.digest import sha256
 from recall.core.hosts import Host
-from recall.core.router import Router
 from recall.core.snapshot import Snapshot
 from recall.disk import config, places
-from recall.disk.catalog import FileFaults
-from recall.disk.keys import load_keys
+from recall.disk.notices import warn
 from recall.disk.state import StoredSessions
 from recall.disk.store import Store
-from recall.disk.transcripts import Transcript
-from recall.engine.delivery import router_of
-from recall.engine.hosted import HostedSession
-from recall.engine.ports import Selector, Sessions
 from recall.engine.switching import Excused, how_ready
 from recall.migrating import Migrating
 from recall.settings import Arguments, Settings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a hook's process has no use for most of it
+    from weakref import WeakSet
+
     from recall.core.cursor import CursorSigner
     from recall.core.events import Emit, Event
     from recall.core.readiness import Readiness
+    from recall.core.router import Router
+    from recall.disk.catalog import FileFaults
     from recall.disk.heartbeat import Watching
+    from recall.engine.hosted import HostedSession
+    from recall.engine.ports import Selector, Sessions
     from recall.engine.selecting import Selecting
     from recall.engine.session import Session
 
 __all__ = ["Recall", "open_recall"]
-
-log = logging.getLogger("recall.cache")
 
 
 class Recall(Migrating):
@@ -67,7 +62,7 @@ class Recall(Migrating):
         self.state_dir = state_dir
         name = corpus_name(settings)
         self._emit = self._emitter(name, on_event)
-        self._selecting: weakref.WeakSet[Selecting] = weakref.WeakSet()
+        self._selecting: WeakSet[Selecting] | None = None
         self.store = Store(settings, str(cache_dir / "corpora" / name), emit=self._emit)
         self._signer: CursorSigner | None = None
 
@@ -77,6 +72,8 @@ class Recall(Migrating):
 
     def router(self, snapshot: Snapshot | None = None) -> Router:
         """Return the complete tree as the model receives it, with its revision."""
+        from recall.engine.delivery import router_of
+
         return router_of(snapshot or self.snapshot(), self.settings)
 
     def session(
@@ -114,6 +111,9 @@ class Recall(Migrating):
             after_turn=self.migrate_in_background if self.settings.migration.background else None,
         )
         if session.selecting:
+            from weakref import WeakSet
+
+            self._selecting = self._selecting or WeakSet()
             self._selecting.add(session.selecting)
         return session
 
@@ -148,6 +148,9 @@ class Recall(Migrating):
         `transcript` is the path of what the host wrote down of it, empty where it keeps none.
         Raises StoreError where the state folder must not be written.
         """
+        from recall.disk.transcripts import Transcript
+        from recall.engine.hosted import HostedSession
+
         self._state_outside()
         shown = Transcript(transcript, reply=host.reply, compaction=host.compaction)
         return HostedSession(
@@ -170,8 +173,10 @@ class Recall(Migrating):
 
     def _keys(self) -> list[bytes]:
         if not places.root_around(self.state_dir, self.settings.roots):
+            from recall.disk.keys import load_keys
+
             return load_keys(self.state_dir)
-        log.warning("cursors end with this process: %s lies below a memory root", self.state_dir)
+        warn("cursors end with this process: %s lies below a memory root", self.state_dir)
         return [os.urandom(32)]
 
     def search_memory(self, /, **parameters: Any) -> dict[str, Any]:
@@ -200,7 +205,7 @@ class Recall(Migrating):
         Selectors are not heard any more; a migration in the background ends after its file.
         """
         self._end_migration()
-        for selecting in list(self._selecting):
+        for selecting in list(self._selecting or ()):
             selecting.close()
         self.store.close()
 
@@ -288,7 +293,8 @@ def _usable_cache(settings: Settings, folder: Path) -> Path:
         if os.access(above, os.W_OK | os.X_OK):
             return folder
         why = "it can't be written"
-    log.warning("the cache %s is not used, %s: a temporary one serves this process", folder, why)
+    warn("the cache %s is not used, %s: a temporary one serves this process", folder, why)
+    import atexit
     import shutil
     import tempfile
 
@@ -301,4 +307,4 @@ def corpus_name(settings: Settings) -> str:
     """Return the name of a corpus's cache folder: its roots and what shapes their tree."""
     roots = [[root.scope, os.path.realpath(root.path)] for root in settings.roots]
     shape = [roots, list(settings.taxonomy.names), settings.taxonomy.strict]
-    return hashlib.sha256(json.dumps(shape).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return sha256(json.dumps(shape).encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from recall.structs import Struct, field
 
 SCOPES = ("project", "user", "team")
 """Every listing keeps this order."""
@@ -63,8 +64,7 @@ class Fault(NamedTuple):
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class Metadata:
+class Metadata(Struct):
     """What a file says of itself, leniently read; the texts are whole, not cut for display.
 
     `category` is the value as written (`a/b/c` stays whole) or empty; `missing` names the owned
@@ -226,8 +226,7 @@ class Skipped(NamedTuple):
     scope: str = "project"
 
 
-@dataclass(frozen=True, slots=True)
-class SourceStatus:
+class SourceStatus(Struct):
     """What was searched and what could not be: it travels with every result (DESIGN.md, 5)."""
 
     requested: tuple[str, ...] = ()
@@ -274,16 +273,15 @@ class SourceStatus:
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class Taxonomy:
+class Taxonomy(Struct):
     """The categories that come first, and whether others are allowed to exist."""
 
     names: tuple[str, ...] = TAXONOMY
     strict: bool = False
-    order: dict[str, int] = field(init=False, repr=False, compare=False)
+    _order: dict[str, int] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "order", {name: i for i, name in enumerate(self.names)})
+        self._order.update((name, i) for i, name in enumerate(self.names))
 
     def place(self, category: str, folder: str) -> str:
         """Return the level-1 category: the named one's first segment, else the first folder.
@@ -292,14 +290,14 @@ class Taxonomy:
         """
         named = category.split("/", 1)[0].strip()
         if self.strict:
-            return named if named in self.order else UNCATEGORIZED
+            return named if named in self._order else UNCATEGORIZED
         return named or folder or UNCATEGORIZED
 
     def sort_key(self, category: str) -> tuple[int, str]:
         """Order: the taxonomy's own, then the others by code point, uncategorized last."""
         if category == UNCATEGORIZED:
             return (len(self.names) + 1, "")
-        return (self.order.get(category, len(self.names)), category)
+        return (self._order.get(category, len(self.names)), category)
 
 
 class Range(NamedTuple):

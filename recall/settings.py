@@ -6,10 +6,10 @@ writes the commented file from the same table, docs/settings.md is checked again
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from recall.model import SCOPES, UNCATEGORIZED, Root, Taxonomy, Unavailable
+from recall.structs import Struct, field
 
 LANGUAGES = ("en", "zh")
 MODES = ("auto", "legacy", "structured")
@@ -29,8 +29,7 @@ MAX_WORD = 256
 """Characters of an address, a model's or a variable's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct):
     """The bounds of answers, in characters unless said; DESIGN.md, sections 6 and 8."""
 
     router: int = 6_000
@@ -51,8 +50,7 @@ class Limits:
     """One answer as JSON text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Telemetry:
+class Telemetry(Struct):
     """Where events go, one of SINKS; docs/telemetry.md."""
 
     sink: str = "none"
@@ -60,8 +58,7 @@ class Telemetry:
     """The file of JSON lines. Empty: `events.jsonl` in the state folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationWishes:
+class MigrationWishes(Struct):
     """What may be written to people's files without being asked for each time."""
 
     background: bool = False
@@ -70,8 +67,7 @@ class MigrationWishes:
     """Whether a migration rebuilds a `MEMORY.md` that lists nothing but memories."""
 
 
-@dataclass(frozen=True, slots=True)
-class Llm:
+class Llm(Struct):
     """The model that annotates memories, where one is asked for; docs/llm.md."""
 
     base_url: str = "https://api.openai.com/v1"
@@ -89,8 +85,7 @@ class Llm:
     allow_insecure_http: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct):
     """What one installation runs with; disk/config.py reads it from files and environment."""
 
     roots: tuple[Root, ...] = ()
@@ -121,8 +116,7 @@ class Settings:
         return tuple(scope for scope in SCOPES if scope in named)
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(Struct):
     """What a command line says; None and an empty tuple say nothing.
 
     `roots` are the texts of `--root [SCOPE=]DIR`; where there is one, they stand alone.

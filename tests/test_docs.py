@@ -170,7 +170,7 @@ def test_every_budget_is_on_the_tools_page() -> None:
     rows = re.findall(r"(?m)^\| `limits\.(\w+)` \| ([\d,]+) \|", page_text("search-memory.md"))
     listed = {name: int(value.replace(",", "")) for name, value in rows}
     limits = Limits()
-    known = {name: getattr(limits, name) for name in Limits.__slots__}
+    known = {name: getattr(limits, name) for name in Limits.__fields__}
     assert listed == {
         name: value for name, value in known.items() if name not in ("router", "focus")
     }

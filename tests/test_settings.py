@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from pathlib import Path
@@ -47,7 +46,7 @@ def test_every_default_is_allowed() -> None:
 
 def test_every_limit_is_a_key() -> None:
     """Each field of Limits can be set, and nothing else is a limit."""
-    limits = {f"limits.{f.name}" for f in dataclasses.fields(Limits)}
+    limits = {f"limits.{name}" for name in Limits.__fields__}
     assert limits == {key.name for key in KEYS if key.name.startswith("limits.")}
 
 
@@ -167,7 +166,7 @@ def test_requested_scopes_are_those_with_a_root_or_a_reason() -> None:
 def test_settings_are_frozen_and_comparable() -> None:
     """Settings are values: equal ones are equal, and none can be changed."""
     assert Settings() == Settings(taxonomy=Taxonomy())
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         Settings().mode = "legacy"  # type: ignore[misc]
 
 

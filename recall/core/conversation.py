@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from recall.core import modes
@@ -15,13 +14,13 @@ from recall.core.modes import Mode, Moved, Step
 from recall.core.residency import Residency
 from recall.core.spending import Cost, Spent
 from recall.model import Memory
+from recall.structs import Struct, field, replace
 
 PENDING_KEPT = 8
 """Prepared deliveries that may wait for their confirmation; older ones count as rolled back."""
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(Struct, frozen=False):
     """One turn's counters."""
 
     read: dict[str, int] = field(default_factory=dict)
@@ -70,8 +69,7 @@ class Prepared(NamedTuple):
     """The bodies that it holds (legacy recall)."""
 
 
-@dataclass(slots=True)
-class Conversation:
+class Conversation(Struct, frozen=False):
     """What one session knows. `copied` before a call, kept only if the call succeeds."""
 
     residency: Residency = field(default_factory=Residency)

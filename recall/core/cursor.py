@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recall.core.lazy import pattern
 from recall.errors import InvalidCursor
+from recall.structs import Struct
 
 if TYPE_CHECKING:
     from itsdangerous import Signer
@@ -32,8 +32,7 @@ _SPELLING = pattern(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{43}")
 _FIX = "Pass a cursor exactly as it was returned, or start again without one."
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryCursor:
+class MemoryCursor(Struct):
     """A place in a body: the window from `offset` on (characters) of `ref` at `version`.
 
     `until` is the exclusive end of what is still wanted, for a cursor that leads back to before
@@ -46,8 +45,7 @@ class MemoryCursor:
     until: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BranchCursor:
+class BranchCursor(Struct):
     """A place in a category's leaves: those that come after the ref `after`, which was shown.
 
     It names a leaf and no number, so that pages neither skip nor repeat leaves when memories
@@ -106,7 +104,7 @@ class CursorSigner:
         return cursor
 
     def _sign(self, purpose: str, cursor: _C, read: Callable[[Any], _C | None]) -> str:
-        payload = list(astuple(cursor))
+        payload = [getattr(cursor, name) for name in type(cursor).__fields__]
         if read(payload) == cursor:
             # ASCII: a folder's undecodable bytes are lone surrogates in a category's name.
             text = json.dumps(payload, separators=(",", ":")).encode("ascii")

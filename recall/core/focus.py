@@ -21,22 +21,20 @@ Rules: DESIGN.md, section 7.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from recall.core.messages import FOCUS_HEADER, say
 from recall.core.residency import BodyState
-from recall.core.router import TITLE, category_label
-from recall.core.sink import metadata, safe_ref
+from recall.core.sink import category_label, metadata, safe_ref
 from recall.core.tokens import estimate_tokens
-from recall.model import Memory
+from recall.model import SHOWN_TITLE, Memory
+from recall.structs import Struct, replace
 
 MENTION = 240
 """Characters that one mention may cost beside its ref and its metadata: the header, the
 category's heading, branch glyphs and the body's state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct):
     """One leaf of a focus: what the conversation knows of its body, and of its metadata."""
 
     memory: Memory
@@ -45,8 +43,7 @@ class Chosen:
     """Its current title and description already stand in this conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Focus:
+class Focus(Struct):
     """A rendered focus: `shown` leaves, best first, those `described` for the first time."""
 
     text: str
@@ -112,7 +109,7 @@ def _leaf(one: Chosen, branch: str, margin: str, language: str) -> list[str]:
     name = f"{branch}[{safe_ref(memory.ref)}]"
     if one.described:
         return [f"{name} ({state})" if state else name]
-    lines = [f"{name} {metadata(memory.title, TITLE)}"]
+    lines = [f"{name} {metadata(memory.title, SHOWN_TITLE)}"]
     details = [
         ("focus.description", "text", metadata(memory.description)),
         ("focus.keywords", "items", _listed(memory.keywords)),

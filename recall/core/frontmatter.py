@@ -7,20 +7,18 @@ a head only if it looks like keys. What a later splice needs stands in `Split` t
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, replace
-
+from recall.core.digest import sha256
 from recall.core.fences import MAX_HEAD, Head, count_lines, find_head
 from recall.core.headlines import MAX_APPARENT, apparent
 from recall.core.lazy import pattern
 from recall.model import Fault
+from recall.structs import Struct, replace
 
 _UTF8_BOM = b"\xef\xbb\xbf"
 _SNIFF = 8_000  # git's buffer_is_binary looks for a NUL in this many bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Struct):
     """A file taken apart; all offsets are bytes in the file, BOM included.
 
     `head` is the text between the fences (None: no head) and `head_line` the 1-based line of its
@@ -143,7 +141,7 @@ def _apparent(data: bytes, found: Head) -> str:
 
 def version_of(raw: bytes, body_offset: int) -> str:
     """Return the body's identity: v and the first 16 hex digits of SHA-256 over its bytes."""
-    return "v" + hashlib.sha256(memoryview(raw)[body_offset:]).hexdigest()[:16]
+    return "v" + sha256(memoryview(raw)[body_offset:]).hexdigest()[:16]
 
 
 # --- encodings and lines ---------------------------------------------------------------------

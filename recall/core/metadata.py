@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from recall.core import derive
 from recall.core.frontmatter import Split, split
 from recall.core.lazy import pattern
 from recall.core.salvage import Field, without_surrogates
@@ -120,6 +119,8 @@ def _missing(
 
 def _derived(name: str, description: str, parts: Split, path: str) -> tuple[str, str]:
     """Fill what the head does not say from the body, a title at last from the file's name."""
+    from recall.core import derive
+
     text = parts.body[parts.body_skip : parts.body_skip + derive.MAX_BODY]
     heading, sentence = derive.from_body(text, want_sentence=not description)
     title = name or clean(heading, MAX_TITLE) or clean(_stem(path), MAX_TITLE)
@@ -324,6 +325,8 @@ def _scenarios(fields: Fields, faults: list[Fault]) -> tuple[str, ...]:
                 f"Say each in {MAX_SCENARIO} characters.",
             )
         )
+    from recall.core import derive
+
     return tuple(_unique(derive.cut(text, MAX_SCENARIO) for text in texts[:MAX_SCENARIOS]))
 
 

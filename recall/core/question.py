@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 from recall.core.analysis import camel_words, grams, humps, normalize, symbols, without_runs
 from recall.core.dates import question_dates
 from recall.core.lazy import pattern
+from recall.structs import Struct
 
 _WORD = pattern(r"[^\W_]+")
 _MAX_WORDS = 64
@@ -27,8 +27,7 @@ STOP_WORDS = frozenset(
 _PARTICLES = frozenset("的了是在和与或吗呢吧么啊我你他她它们这那哪什谁怎样为有个就都也很不")
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct):
     """The terms of one keyword; nothing in it is search syntax.
 
     `words` are lower-cased runs of letters and digits without stop words (with them, if nothing

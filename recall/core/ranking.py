@@ -8,11 +8,12 @@ those that answer one; and of two memories with the same body the second one wai
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from recall.core.matching import fold, squeezed
 from recall.core.question import Question
 from recall.model import Memory
+from recall.structs import Struct
 
 SHORT = 4
 """A question of at most so many terms is meant whole: a memory with all of them comes first."""
@@ -23,8 +24,14 @@ _EXACT = 2.0
 _NEW_KEYWORD = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Candidate(NamedTuple):
+    """A memory that a search considers, with what the text index says of it."""
+
+    memory: Memory
+    score: float
+
+
+class Evidence(Struct):
     """What the index says of one question: scores by key, and which keys hold all of it."""
 
     question: Question

@@ -7,11 +7,11 @@ not be looked at whole is not: nobody knows what is there. DESIGN.md, section 10
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from recall.core.snapshot import Snapshot
 from recall.model import Memory, SourceStatus
+from recall.structs import Struct
 
 NAMED = 5
 """Memories that hold a scope up and are named; the others are counted."""
@@ -20,8 +20,7 @@ STALE = "stale"
 """Why a scope is not ready where only an older state of it could be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeReadiness:
+class ScopeReadiness(Struct):
     """One scope: its memories, and the legacy ones among them.
 
     `excused` counts the legacy memories that can't be migrated: they hold nothing up, and are
@@ -59,8 +58,7 @@ class ScopeReadiness:
         return out | {"unseen": self.unseen} if self.unseen else out
 
 
-@dataclass(frozen=True, slots=True)
-class Readiness:
+class Readiness(Struct):
     """Every visible scope, in the order of scopes. A corpus without memories is ready."""
 
     scopes: tuple[ScopeReadiness, ...] = ()

@@ -13,7 +13,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from operator import itemgetter
 from typing import NamedTuple
@@ -21,6 +20,7 @@ from typing import NamedTuple
 from recall.core.answers import Result, results
 from recall.core.lazy import pattern
 from recall.core.transcript import texts
+from recall.structs import Struct
 
 PLAIN = 200
 """A window of so many characters is told by its text alone; shorter ones need their result."""
@@ -44,8 +44,7 @@ class Injected(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct):
     """What is still there: windows and ids of deliveries, in the order in which they were given."""
 
     windows: tuple[Sent, ...] = ()

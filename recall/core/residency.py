@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Literal, NamedTuple
+
+from recall.structs import Struct, field
 
 BodyState = Literal["absent", "partial", "present", "stale"]
 
 _START, _END = itemgetter(0), itemgetter(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranges:
+class Ranges(Struct):
     """A set of characters as sorted runs [start, end) that neither overlap nor touch.
 
     Made with `from_pairs` or by adding to `Ranges()`. Raises ValueError for a run that ends
@@ -122,8 +122,7 @@ Row = tuple[str, str, int, int, int]
 _NOTHING: Mapping[str, Held] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Residency:
+class Residency(Struct):
     """What one conversation holds: ref → version → runs. Immutable; each change is a new value.
 
     A body of no characters is held whole once it was handed over.

@@ -18,23 +18,21 @@ is ours. Rules: DESIGN.md, section 6.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from heapq import nlargest
 from math import inf
 from operator import attrgetter
 
 from recall.core.messages import TREE_HEADER, say
-from recall.core.sink import ELLIPSIS, metadata, safe_ref, shorten
+from recall.core.sink import ELLIPSIS, LABEL, category_label, metadata, safe_ref, shorten
 from recall.core.tokens import estimate_tokens
 from recall.core.tree import CategoryNode, Tree, leaf_order
 from recall.model import Memory, SourceStatus
+from recall.structs import Struct
 
 Weight = Callable[[Memory], float]
 
 SMALLEST_BUDGET = 400
 """Characters: what the head and one line that counts the rest need in any language."""
-LABEL = 80
-"""A category's name is shown in at most so many characters."""
 TITLE = 256
 CROWDED_TITLE = 80
 """Titles are whole (256, as the original) where the whole tree fits, else cut to 80: nine of ten
@@ -45,8 +43,7 @@ _SHORTEST_LEAF = len("├── [a:b]\n")
 _INDENT = len("├── ")
 
 
-@dataclass(frozen=True, slots=True)
-class Router:
+class Router(Struct):
     """The rendered tree; `tokens` is an estimate, `total` = `shown` + `omitted` memories."""
 
     text: str
@@ -88,14 +85,7 @@ def render_router(
     return Router(text, tree.revision(status), total, shown, total - shown, estimate_tokens(text))
 
 
-def category_label(category: str) -> str:
-    """Return a category's name as it is shown; `explore` is asked for what is shown."""
-    # The line that counts folded categories begins with `…`; no name may.
-    return metadata(category, LABEL).lstrip(f"{ELLIPSIS} ") or "?"
-
-
-@dataclass(slots=True)
-class _Block:
+class _Block(Struct, frozen=False):
     """A category's lines, the name's first, and how many leaves they show.
 
     `cost` is what the lines take beyond the name's, blank lines included, in characters; `need`
@@ -115,8 +105,7 @@ class _Block:
         return sum(len(line) + 1 for line in extra) + 2 if extra else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
+class _Writer(Struct):
     """Lines and blocks of one rendering, in its language."""
 
     language: str

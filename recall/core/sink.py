@@ -200,6 +200,16 @@ def metadata(text: str, limit: int | None = None) -> str:
     return _settled(shorten(text, limit))  # a cut can leave a joiner at the end
 
 
+LABEL = 80
+"""A category's name is shown in at most so many characters."""
+
+
+def category_label(category: str) -> str:
+    """Return a category's name as it is shown; `explore` is asked for what is shown."""
+    # The line that counts folded categories begins with `…`; no name may.
+    return metadata(category, LABEL).lstrip(f"{ELLIPSIS} ") or "?"
+
+
 def shorten(text: str, limit: int) -> str:
     """Return `text` in at most `limit` characters, cut between graphemes, `…` at the cut."""
     if len(text) <= limit:

@@ -46,4 +46,5 @@ def substance(prompt: str) -> str:
 
     Only words that stand for themselves are dropped: not `no-verify`, `next.js` or `ok_button`.
     """
-    return _HAN.sub(" ", _LATIN.sub(" ", prompt))
+    prompt = _LATIN.sub(" ", prompt)
+    return prompt if prompt.isascii() else _HAN.sub(" ", prompt)

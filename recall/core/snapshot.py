@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from recall.core.tree import Tree
 from recall.model import SCOPES, Memory, SourceStatus, Unavailable
+from recall.structs import Struct, field, replace
+
+if TYPE_CHECKING:
+    from recall.core.tree import Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct):
     """Memories by ref, the tree over them, what could and could not be looked at."""
 
     generation: int
@@ -18,7 +20,7 @@ class Snapshot:
     memories: Mapping[str, Memory]
     tree: Tree
     status: SourceStatus = field(default_factory=SourceStatus)
-    _by_key: dict[int, Memory] = field(default_factory=dict, repr=False, compare=False)
+    _by_key: dict[int, Memory] = field(default_factory=dict)
 
     @property
     def revision(self) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import yaml
@@ -130,11 +129,12 @@ def _fields(reading: Reading, wanted: Mapping[str, Value]) -> dict[str, Field]:
 
 def _metadata(reading: Reading, wanted: Mapping[str, Value]) -> dict[str, Any]:
     """Return the metadata but for what the named keys give; of what is missing, the other keys."""
-    metadata = asdict(reading.parsed.metadata)
+    said = reading.parsed.metadata
+    metadata = {name: getattr(said, name) for name in type(said).__fields__}
     for key in wanted:
         for attribute in _GIVES.get(key, (key,)):
             metadata.pop(attribute, None)
-    metadata["missing"] = [key for key in metadata["missing"] if key not in wanted]
+    metadata["missing"] = [key for key in said.missing if key not in wanted]
     if "tags" in wanted and "keywords" in metadata["missing"]:
         metadata["missing"].remove("keywords")
     return metadata

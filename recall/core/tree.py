@@ -9,13 +9,13 @@ from __future__ import annotations
 from bisect import insort
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from hashlib import sha256
 from itertools import chain
 from operator import itemgetter
 from unicodedata import normalize
 
+from recall.core.digest import sha256
 from recall.model import SCOPES, SEPARATOR, Memory, SourceStatus, Taxonomy
+from recall.structs import Struct, field
 
 SHOWN_KEYWORDS = 12
 """Keywords of a category that are shown; the original's figure."""
@@ -67,16 +67,13 @@ def _scope_order(scope: str) -> tuple[int, str]:
     return (SCOPES.index(scope) if scope in SCOPES else len(SCOPES), scope)
 
 
-@dataclass(frozen=True, slots=True)
-class CategoryNode:
+class CategoryNode(Struct):
     """One category and its leaves, sorted by scope, then ref."""
 
     category: str
     leaves: tuple[Memory, ...]
-    _digests: list[bytes] = field(default_factory=list, init=False, repr=False, compare=False)
-    _counted: list[tuple[str, ...]] = field(
-        default_factory=list, init=False, repr=False, compare=False
-    )
+    _digests: list[bytes] = field(default_factory=list, init=False)
+    _counted: list[tuple[str, ...]] = field(default_factory=list, init=False)
 
     @property
     def total(self) -> int:
@@ -137,8 +134,7 @@ def _count_spellings(texts: Iterable[str], names: Mapping[str, str]) -> tuple[st
     return tuple(written[name] for name in sorted(counts, key=lambda n: -counts[n]))
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Struct):
     """All categories that have leaves, in the taxonomy's order."""
 
     nodes: tuple[CategoryNode, ...]

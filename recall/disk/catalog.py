@@ -20,7 +20,7 @@ from urllib.parse import quote
 from recall.disk import rows as table
 from recall.disk.rows import VERSION, Entry, Known
 from recall.errors import StoreError
-from recall.model import Fault
+from recall.model import Fault, Memory
 
 FILE = "catalog.sqlite"
 _BUSY_MS = 2_000
@@ -104,6 +104,17 @@ class Catalog:
     def meta(self, name: str) -> str:
         found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return str(found[0]) if found else ""
+
+    def standing(self, note: str) -> tuple[int, int, str]:
+        """Return the last commit's number, the generation, and a value of `meta`, of one moment."""
+        with self._reading():
+            return self.commit_number(), self.generation(), self.meta(note)
+
+    def memory(self, key: int) -> Memory | None:
+        """Return the memory of which this is the current content."""
+        query = f"SELECT {table.COLUMNS} FROM file WHERE key = ? AND state = ''"
+        row = self._db.execute(query, (key,)).fetchone()
+        return table.known(row).memory if row else None
 
     def since(self, commit: int) -> News:
         """Return what changed since the commit of that number, everything for one long ago."""

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from recall.core.refs import make_ref
 from recall.core.snapshot import Snapshot
 from recall.core.tree import Tree
 from recall.disk.ledger import Name
-from recall.disk.record import is_unreadable
+from recall.disk.rows import is_unreadable
 from recall.disk.scan import Failure, Listing
 from recall.model import SCOPES, Incomplete, Memory, Skipped, SourceStatus
 from recall.settings import Settings
+from recall.structs import Struct, replace
 
 _SKIPPED_KEPT = 200
 """How many skipped files a status names; it always counts all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct):
     """One moment: the catalog's generation, its files by root and path, and the walk's listings.
 
     `odd` are the files that are no memories, with the reason.
@@ -31,8 +30,7 @@ class View:
     listings: Sequence[Listing]
 
 
-@dataclass(slots=True)
-class _Last:
+class _Last(Struct, frozen=False):
     """The last snapshot and what it was made from."""
 
     snapshot: Snapshot

@@ -5,9 +5,7 @@ Later ones win. The user's file may also speak for single projects (`[projects."
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -29,6 +27,7 @@ from recall.settings import (
     Telemetry,
     merge_limit,
 )
+from recall.structs import Struct, field
 
 __all__ = ["Arguments", "Loaded", "load"]
 
@@ -41,8 +40,7 @@ _NESTED_LIMITS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct):
     """The settings, and where each comes from."""
 
     settings: Settings
@@ -105,8 +103,7 @@ def load(
     )
 
 
-@dataclass(slots=True)
-class _Merged:
+class _Merged(Struct, frozen=False):
     """The values so far, each with its source: one layer is laid upon the other."""
 
     values: dict[str, Any] = field(default_factory=lambda: {k.name: k.default for k in KEYS})
@@ -191,7 +188,7 @@ def _settings(
         migration=MigrationWishes(
             values["migration.background"], values["migration.rebuild_index"]
         ),
-        llm=Llm(**{f.name: values[f"llm.{f.name}"] for f in dataclasses.fields(Llm)}),
+        llm=Llm(**{name: values[f"llm.{name}"] for name in Llm.__fields__}),
         unavailable=rooted.unavailable,
         project_dir=str(project.folder),
         trusted=trusted,
@@ -199,7 +196,7 @@ def _settings(
 
 
 def _limits(merged: _Merged) -> Limits:
-    found = {f.name: merged.values[f"limits.{f.name}"] for f in dataclasses.fields(Limits)}
+    found = {name: merged.values[f"limits.{name}"] for name in Limits.__fields__}
     for inner, outer, room in _NESTED_LIMITS:
         if found[inner] > found[outer] - room:
             found[inner] = found[outer] - room

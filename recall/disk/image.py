@@ -36,15 +36,23 @@ class Rows(NamedTuple):
 def write(folder: str, commit: int, rest: object, rows: Iterable[Rows]) -> str:
     """Write an image and return its name; `rest` is any value of plain Python types.
 
-    Raises OSError. Not synced: a damaged image is only not used.
+    Raises OSError.
     """
-    name = f"rows-{os.urandom(8).hex()}"
+    return keep(folder, "rows-", chain(((commit, rest),), map(tuple, rows), (_END,)))
+
+
+def keep(folder: str, prefix: str, values: Iterable[object]) -> str:
+    """Write values of plain types into a new file in the place of others with that prefix.
+
+    Returns its name. Raises OSError. Not synced: a damaged file is only not used.
+    """
+    name = prefix + os.urandom(8).hex()
     path = os.path.join(folder, name)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with open(fd, "wb") as file:
             file.write(_MAGIC)
-            for value in chain((_MAKER, (commit, rest)), map(tuple, rows), (_END,)):
+            for value in chain((_MAKER,), values):
                 data = marshal.dumps(value)  # type: ignore[arg-type]  # plain types only
                 file.write(len(data).to_bytes(8, "big") + zlib.crc32(data).to_bytes(4, "big"))
                 file.write(data)
@@ -53,7 +61,7 @@ def write(folder: str, commit: int, rest: object, rows: Iterable[Rows]) -> str:
             os.unlink(path)
         raise
     for old in os.listdir(folder):
-        if old.startswith("rows-") and old != name:
+        if old.startswith(prefix) and old != name:
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(folder, old))
     return name
@@ -74,16 +82,21 @@ _CATEGORY, _REF, _PATH = (Memory._fields.index(name) for name in ("category", "r
 
 def read(folder: str, name: str) -> tuple[int, Any, list[Rows]] | None:
     """Return (commit, rest, rows) of the image, None where it can't be used."""
+    values = kept(folder, name)
     try:
-        with open(os.path.join(folder, name), "rb") as file:
-            if file.read(len(_MAGIC)) != _MAGIC:
-                return None
-            if _value(file) != _MAKER:
-                return None
-            commit, rest = _value(file)
-            return commit, rest, [Rows._make(v) for v in iter(lambda: _value(file), _END)]
-    except (OSError, ValueError, TypeError, EOFError):
+        commit, rest = next(values)
+        return commit, rest, [Rows._make(value) for value in iter(values.__next__, _END)]
+    except (OSError, ValueError, TypeError, EOFError, StopIteration):
         return None
+
+
+def kept(folder: str, name: str) -> Iterator[Any]:
+    """Yield the values of a file; raises OSError, and ValueError for one that can't be used."""
+    with open(os.path.join(folder, name), "rb") as file:
+        if file.read(len(_MAGIC)) != _MAGIC or _value(file) != _MAKER:
+            raise ValueError("not ours")
+        while True:
+            yield _value(file)
 
 
 def _value(file: Any) -> Any:

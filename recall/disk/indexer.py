@@ -7,19 +7,18 @@ writes holds the index's lock; nobody needs it to read.
 
 from __future__ import annotations
 
-import logging
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from recall.disk.catalog import Catalog
 from recall.disk.lock import file_lock
-from recall.disk.textindex import Document, IndexWriter, TextIndex
+from recall.disk.notices import warn
 
-log = logging.getLogger("recall.cache")
+if TYPE_CHECKING:  # tantivy is a slow import
+    from recall.disk.textindex import Document, IndexWriter, TextIndex
 
 LOCK = "index.lock"
 _COMMIT_DOCUMENTS = 5_000
@@ -99,6 +98,13 @@ class Indexer:
                 return False
         return True
 
+    def is_current(self, catalog: Catalog, commit: int) -> bool:
+        """Tell whether the index holds what the catalog had at that commit, without waiting."""
+        try:
+            return not self._lacks(catalog, commit)
+        except IndexDamaged:
+            return False
+
     def _lacks(self, catalog: Catalog, commit: int) -> bool:
         """Tell whether there is something to write: dead documents alone only where many are."""
         return (
@@ -131,7 +137,7 @@ class Indexer:
         self.forget()
         with file_lock(self._lock, _DISCARD_WAIT_MS) as held:
             if held and catalog.index_state()[0] == damaged.name:
-                log.warning("the text index is built anew: %s", _one_line(damaged))
+                warn("the text index is built anew: %s", _one_line(damaged))
                 catalog.new_index("")
             return held
 
@@ -183,10 +189,16 @@ class Indexer:
             raise ValueError("it was made by another version of recall")
         if not os.path.exists(os.path.join(folder, "meta.json")):
             raise ValueError("it is missing")  # opening it would make an empty one
+        from recall.disk.textindex import TextIndex
+
         return TextIndex(folder)
 
     def _anew(self, catalog: Catalog) -> TextIndex:
         """Start an empty index under a new name: readers of the old one are not disturbed."""
+        import shutil
+
+        from recall.disk.textindex import TextIndex
+
         name = _PREFIX + os.urandom(8).hex()
         with _damage(name):
             index = TextIndex(os.path.join(self._folder, name))

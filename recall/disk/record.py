@@ -15,12 +15,11 @@ from recall.core.metadata import clean, parse_memory
 from recall.core.refs import make_ref
 from recall.core.tree import leaf_digest
 from recall.disk.guard import Stamp, read_inside, stamp_of, unsettled
-from recall.disk.rows import Entry, Known
+from recall.disk.rows import UNREADABLE, Entry, Known, is_unreadable
 from recall.disk.textindex import Document
 from recall.model import SEPARATOR, SHOWN_DESCRIPTION, SHOWN_TITLE, Memory, Parsed, Taxonomy
 
 SHOWN_CATEGORY = 64
-UNREADABLE = "unreadable: "
 _SHOWN_REASON = 200
 _OUR_OWN_TROUBLE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 """Says nothing about the file."""
@@ -139,11 +138,6 @@ class Reader:
                 ref, self.scope, meta.type, category, title, description, keywords, scenarios
             ),
         )
-
-
-def is_unreadable(state: str) -> bool:
-    """Tell whether the state is that of a file that looks like a memory and can't be read."""
-    return state.startswith(UNREADABLE)
 
 
 def _about(parsed: Parsed, path: str) -> str:

@@ -7,7 +7,6 @@ project that the user has not trusted, `not_configured` because there is no fold
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,10 @@ from recall.disk import places
 from recall.disk.configfile import ProjectTable, is_anchored, nearest
 from recall.errors import RootError, SettingsError
 from recall.model import SCOPES, Root, Unavailable
+from recall.structs import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Rooted:
+class Rooted(Struct):
     """The roots in the order of SCOPES, the scopes without any, and what to tell a person."""
 
     roots: tuple[Root, ...] = ()

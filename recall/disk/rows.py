@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from recall.disk.guard import Stamp
 from recall.model import Fault, Memory
 
-VERSION = "3"
+VERSION = "4"
 """Of the tables and of what stands in them: a change to the parser's results needs another."""
 
 COLUMNS = (
@@ -36,11 +36,21 @@ CREATE TABLE file (
     PRIMARY KEY (root, path)
 );
 CREATE INDEX file_changed ON file (changed);
+CREATE INDEX file_key ON file (key) WHERE state = '';
 CREATE INDEX file_unindexed ON file (key) WHERE indexed = 0 AND state = '';
 CREATE TABLE gone (number INTEGER NOT NULL, root INTEGER NOT NULL, path NOT NULL);
 CREATE INDEX gone_number ON gone (number);
 CREATE TABLE retired (key INTEGER PRIMARY KEY);
 """
+
+
+UNREADABLE = "unreadable: "
+"""How the state of a file begins that looks like a memory and can't be read."""
+
+
+def is_unreadable(state: str) -> bool:
+    """Tell whether the state is that of a file that looks like a memory and can't be read."""
+    return state.startswith(UNREADABLE)
 
 
 class Entry(NamedTuple):

@@ -10,11 +10,11 @@ import os
 import stat
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from recall.disk.guard import inside, joined, stamp_of, unsettled
 from recall.disk.ignore import IGNORE_FILE, Ignore
+from recall.structs import Struct, field
 
 EXTENSIONS = (".md", ".markdown", ".mdx")
 INDEX_NAME = "memory.md"
@@ -40,8 +40,7 @@ class Failure(NamedTuple):
     is_folder: bool = True
 
 
-@dataclass(slots=True)
-class Listing:
+class Listing(Struct, frozen=False):
     """What a walk saw below one root."""
 
     root: str
@@ -189,10 +188,23 @@ class _Walk:
         listing = self.listing
         where = joined(listing.root, folder)
         try:
-            st = os.stat(where)
+            fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            self._no_folder(folder, error)
+            return []
+        try:
+            return self._opened_folder(folder, where, fd)
+        finally:
+            os.close(fd)
+
+    def _opened_folder(self, folder: str, where: str, fd: int) -> list[str]:
+        """List the folder that `fd` has open: its files are found faster than by their paths."""
+        listing = self.listing
+        try:
+            st = os.fstat(fd)
             if self.cover is not None:
                 self.cover(folder, where, st)
-            with os.scandir(where) as entries:
+            with os.scandir(fd) as entries:
                 found = list(entries)
         except OSError as error:
             self._no_folder(folder, error)

@@ -7,7 +7,6 @@ written in one short transaction, as rows added and removed.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sqlite3
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.core.conversation import Conversation, Prepared, Shown, Turn
+from recall.core.digest import sha256
 from recall.core.modes import Mode
 from recall.core.residency import Residency
 from recall.core.spending import Cost, Spent
@@ -107,7 +107,7 @@ class StoredSessions:
     def hold(self, id: str) -> Iterator[Conversation]:
         """Lend the conversation; raises StoreError where it stays lent for half a minute."""
         self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
-        name = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        name = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         with file_lock(str(self._locks / name), _WAIT_MS) as held:
             if not held:
                 raise StoreError(f"session {id!r} is busy in another process")

@@ -8,7 +8,6 @@ time and is built again; the roots are never written to.
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import sqlite3
 import threading
@@ -16,21 +15,21 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recall.core.metadata import parse_memory
 from recall.core.question import Question
 from recall.core.snapshot import Snapshot
 from recall.disk import catalog as db
+from recall.disk import still
 from recall.disk.catalog import Catalog, CatalogUnusable, FileFaults
-from recall.disk.compose import Composer, View, aged
 from recall.disk.guard import inside, read_inside
 from recall.disk.indexer import IndexDamaged, Indexer, Work
 from recall.disk.ledger import Ledger
 from recall.disk.lock import file_lock
-from recall.disk.record import Reader
+from recall.disk.notices import warn
 from recall.disk.scan import Listing, walk
-from recall.disk.textindex import Hit, TextIndex, stem
+from recall.disk.still import Still, StillSnapshot
 from recall.disk.update import Seen, Updater
 from recall.errors import StoreError
 from recall.model import Memory, Parsed
@@ -38,10 +37,10 @@ from recall.settings import Settings
 
 if TYPE_CHECKING:
     from recall.core.events import Emit
+    from recall.disk.compose import Composer
     from recall.disk.heartbeat import Watching
+    from recall.disk.textindex import Hit, TextIndex
     from recall.disk.watch import Watch
-
-log = logging.getLogger("recall.cache")
 
 _LAZY = 20
 """A lazy refresh walks again after so many times the last walk's duration: at most 5 % of it."""
@@ -66,8 +65,8 @@ class Store:
         self._folder = folder
         self._guard = threading.RLock()
         self._ledger = Ledger(folder, len(settings.roots))
-        self._updater = Updater(self._ledger, settings.lock_wait_ms)
-        self._composer = Composer(settings)
+        self._updater = Updater(self._ledger, settings.taxonomy, settings.lock_wait_ms)
+        self._composer: Composer | None = None
         self._indexer = Indexer(folder)
         self._listings: list[Listing] = []
         self._walked_at = self._walk_took = 0.0
@@ -75,6 +74,9 @@ class Store:
         self._real: list[str] = []
         self._nested: list[list[str]] = []
         self._watch: Watch | None = None
+        self._still = Still(folder, settings)
+        self._last_still: StillSnapshot | None = None
+        self._walked_on = -1
         self._resolve()
 
     @property
@@ -113,7 +115,7 @@ class Store:
 
     def read(self, memory: Memory) -> Parsed:
         """Return the memory as it is on disk now. Raises OSError if it can't be read."""
-        data, _ = read_inside(self._updater.readers[memory.root].root, memory.path)
+        data, _ = read_inside(self._real[memory.root], memory.path)
         parsed = parse_memory(data, memory.path)
         if parsed.version != memory.version:
             self._updater.suspects.add((memory.root, memory.path))
@@ -123,7 +125,7 @@ class Store:
         """Return the text of a root's own `MEMORY.md`, 64 KB at most; empty where it has none."""
         from recall.disk.indexfile import read_index  # only legacy recall asks for it
 
-        return read_index(self._updater.readers[root].root)
+        return read_index(self._real[root])
 
     def find(
         self,
@@ -141,16 +143,9 @@ class Store:
         """
         wanted = limit
         while True:
-            search = partial(
-                TextIndex.find,
-                questions=questions,
-                scopes=scopes,
-                categories=categories,
-                limit=wanted,
-                fuzzy=fuzzy,
-            )
-            found: list[Hit] = self._searching(search, [])
-            last = self._composer.last
+            some = partial(_find, scopes=scopes, categories=categories, limit=wanted, fuzzy=fuzzy)
+            found: list[Hit] = self._searching(partial(some, questions=questions), [])
+            last = (self._composer and self._composer.last) or self._last_still
             shown = [hit for hit in found if last is None or last.by_key(hit.key) is not None]
             if len(shown) >= limit or len(found) < wanted:
                 return shown[:limit]
@@ -166,6 +161,8 @@ class Store:
 
     def stem(self, word: str) -> str:
         """Return the word as the index compares it in any inflection."""
+        from recall.disk.textindex import stem
+
         return stem(word)
 
     def faults(self) -> list[FileFaults]:
@@ -206,26 +203,76 @@ class Store:
     # --- refreshing
 
     def _refresh(self, index: bool, lazy: bool) -> Snapshot:
-        walked = False
+        walked, first = False, not self._ledger.is_loaded
         try:
+            if first and self._watch is None:
+                found = self._found_still(index)
+                if found is not None:
+                    return found
             self._ledger.follow()
             seen = self._seen_by_watch()
             walked = seen is None and not (lazy and self._recently_walked())
-            if walked:
+            base = self._ledger.commit_number
+            if walked and self._walked_on != base:
                 self._walk()
+            self._walked_on = -1
+            saw = still.seen(self._listings) if walked and first else None
             fresh = self._bring_up(walked, seen or {}, index)
             walked = walked or seen is not None
         except sqlite3.OperationalError as error:
             if not db.is_busy(error) or not self._ledger.is_loaded or not self._listings:
                 raise
             fresh = False
-        ledger = self._ledger
-        view = View(ledger.generation, ledger.memories, ledger.odd, self._listings)
-        snapshot = self._composer.snapshot(view, ledger.changes())
+        snapshot = self._composed()
         if fresh and walked:
             self._fresh_at = time.monotonic()
+            if saw is not None and base == self._ledger.commit_number:
+                self._still.keep(self._ledger, snapshot, saw)
             return snapshot
+        from recall.disk.compose import aged
+
         return aged(snapshot, self._age_ms(), fresh=fresh)
+
+    def _composed(self) -> Snapshot:
+        from recall.disk.compose import Composer, View  # not where everything is as it was
+
+        if self._composer is None:
+            self._composer = Composer(self._settings)
+        ledger = self._ledger
+        view = View(ledger.generation, ledger.memories, ledger.odd, self._listings)
+        return self._composer.snapshot(view, ledger.changes())
+
+    # --- where nothing changed since another process looked
+
+    def _found_still(self, index: bool) -> Snapshot | None:
+        """Return the snapshot if everything is as the last process found it, None if not.
+
+        Nothing is loaded for it. What was walked in vain serves the refresh that follows.
+        """
+        catalog = self._ledger.opened()
+        standing = self._still.look(catalog)
+        if not standing.name or (index and not self._indexer.is_current(catalog, standing.commit)):
+            return None
+        self._walk()
+        found = self._still.snapshot(standing, self._listings, self._whole, self._memory)
+        if found is None:
+            self._walked_on = standing.commit
+            return None
+        self._fresh_at = time.monotonic()
+        self._last_still = found
+        return found
+
+    def _whole(self) -> Snapshot:
+        """Return the snapshot with everything, as it was walked last."""
+
+        def load() -> Snapshot:
+            self._ledger.follow()
+            return self._composed()
+
+        return self._repaired(load)
+
+    def _memory(self, key: int) -> Memory | None:
+        return self._repaired(lambda: self._ledger.opened().memory(key))
 
     def _seen_by_watch(self) -> Seen | None:
         if self._watch is None:
@@ -291,10 +338,8 @@ class Store:
         if real == self._real:
             return
         self._real = real
-        self._updater.readers = [
-            Reader(i, root.scope, path, self._settings.taxonomy)
-            for i, (root, path) in enumerate(zip(self._settings.roots, real, strict=True))
-        ]
+        roots = zip(self._settings.roots, real, strict=True)
+        self._updater.move([(root.scope, path) for root, path in roots])
         # A root inside another one keeps its files to itself.
         self._nested = [
             [other for other in real if other != path and inside(path, other)] for path in real
@@ -320,9 +365,9 @@ class Store:
         """Run `work` on the text index; one that breaks under it is built anew, once."""
 
         def run() -> _T:
-            if not self._ledger.is_loaded:
-                self._ledger.follow()
-            return self._indexer.search(self._ledger.catalog, work, nothing)
+            ledger = self._ledger
+            catalog = ledger.catalog if ledger.is_loaded else ledger.opened()
+            return self._indexer.search(catalog, work, nothing)
 
         with self._guard:
             try:
@@ -390,8 +435,12 @@ class Store:
             except FileNotFoundError:
                 return  # whoever opens it next makes it
             if not works:
-                log.warning("the cache in %s is built anew: %s", self._folder, reason)
+                warn("the cache in %s is built anew: %s", self._folder, reason)
                 db.create(self._folder)
+
+
+def _find(index: TextIndex, **how: Any) -> list[Hit]:
+    return index.find(**how)
 
 
 @contextmanager

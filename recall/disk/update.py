@@ -8,15 +8,18 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from operator import ne
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from recall.disk.indexer import Feed, Indexer
 from recall.disk.ledger import Ledger, Name
 from recall.disk.lock import file_lock
-from recall.disk.record import Reader, Recorded, is_unreadable
-from recall.disk.rows import Entry
+from recall.disk.rows import Entry, is_unreadable
 from recall.disk.scan import Failure, Listing, Print
-from recall.disk.textindex import Document
+from recall.model import Taxonomy
+
+if TYPE_CHECKING:  # where nothing changed, nothing of it is needed
+    from recall.disk.indexer import Feed, Indexer
+    from recall.disk.record import Reader, Recorded
+    from recall.disk.textindex import Document
 
 _SLICE_S = 0.35
 """How long one transaction collects changes: no lock is held over a second."""
@@ -49,14 +52,20 @@ class Updater:
     now, although their fingerprints don't show it.
     """
 
-    def __init__(self, ledger: Ledger, wait_ms: int) -> None:
-        self.readers: list[Reader] = []
+    def __init__(self, ledger: Ledger, taxonomy: Taxonomy, wait_ms: int) -> None:
         self.suspects: set[Name] = set()
         self.read = self.recorded = 0
         """Files that were opened so far, and those of which there was something to record."""
         self._suspected: set[Name] = set()
+        self._places: list[tuple[str, str]] = []
+        self._readers: list[Reader] = []
         self._ledger = ledger
+        self._taxonomy = taxonomy
         self._wait_ms = wait_ms
+
+    def move(self, places: list[tuple[str, str]]) -> None:
+        """Read from these folders from now on: the scope and the resolved folder of each root."""
+        self._places, self._readers = places, []
 
     def update(self, listings: Sequence[Listing], indexer: Indexer | None) -> bool:
         """Record every difference; False if another process was in the way for too long.
@@ -117,7 +126,7 @@ class Updater:
         if memory is None or memory.key != key:
             return None
         try:
-            recorded = self.readers[root].record(path, None)
+            recorded = self._reader(root).record(path, None)
         except (FileNotFoundError, NotADirectoryError):
             return None
         content = self._ledger.catalog.content(root, path)
@@ -241,7 +250,17 @@ class Updater:
         known = self._ledger.known(root, path)
         content = self._ledger.catalog.content(root, path) if known else b""
         self.read += 1
-        return self.readers[root].record(path, known, content)
+        return self._reader(root).record(path, known, content)
+
+    def _reader(self, root: int) -> Reader:
+        if not self._readers:
+            from recall.disk.record import Reader
+
+            self._readers = [
+                Reader(i, scope, folder, self._taxonomy)
+                for i, (scope, folder) in enumerate(self._places)
+            ]
+        return self._readers[root]
 
     def _devices(self, listings: Sequence[Listing]) -> dict[int, int]:
         """Return where the roots lie, as far as that is not noted yet."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recall.core import sink
 from recall.core.messages import say
-from recall.core.router import category_label
+from recall.core.sink import category_label
 from recall.core.tree import CategoryNode, Tree
 
 _CLOSE = 60

@@ -8,21 +8,21 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recall.core.conversation import Conversation, Prepared
 from recall.core.focus import Chosen, Focus, render_focus
 from recall.core.modes import LEGACY, STRUCTURED
-from recall.core.router import Router, render_router
 from recall.core.snapshot import Snapshot
 from recall.core.spending import Cost, Size
 from recall.engine.focusing import MOST, NO_CHOICE, as_chosen, asked, choose
-from recall.engine.ports import Store
 from recall.settings import Settings
+from recall.structs import Struct
 
 if TYPE_CHECKING:
+    from recall.core.router import Router
     from recall.engine.legacy import Legacy
+    from recall.engine.ports import Store
 
 FENCE = "recall-memory"
 """The tag around what is injected. No memory can write it (core/sink.py), and whoever captures
@@ -37,8 +37,7 @@ _FENCE_TOKENS = 31
 """An estimate of what the fence takes; tests/engine/test_session.py compares."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Struct):
     """One turn's injection. `text` is what the host sends; empty if there is nothing to say."""
 
     id: str
@@ -92,6 +91,8 @@ def router_of(snapshot: Snapshot, settings: Settings, most: int = NO_CAP) -> Rou
 
     Where a host hands over at most `most` characters, the tree's budget is no larger.
     """
+    from recall.core.router import render_router  # once per revision
+
     return render_router(
         snapshot.tree,
         snapshot.status,

@@ -8,8 +8,7 @@ from typing import Any
 from recall.core import sink
 from recall.core.cursor import BranchCursor, CursorSigner
 from recall.core.messages import say
-from recall.core.router import category_label
-from recall.core.sink import json_text
+from recall.core.sink import category_label, json_text
 from recall.core.snapshot import Snapshot
 from recall.core.tree import CategoryNode, Tree, leaf_order, ref_order
 from recall.engine.categories import find_category, unknown_category

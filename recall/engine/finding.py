@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from recall.core.matching import Matcher, fold
 from recall.core.question import Question, ask
-from recall.core.ranking import Evidence, order
+from recall.core.ranking import Candidate, Evidence, order
 from recall.core.snapshot import Snapshot
-from recall.engine.ports import Candidate, Reranker, Store
 from recall.engine.relevance import readable
 from recall.engine.request import SearchRequest
 from recall.model import Memory
+from recall.structs import Struct, replace
+
+if TYPE_CHECKING:
+    from recall.engine.ports import Reranker, Store
 
 CANDIDATES = 50
 """Documents taken from the text index and ranked again."""
@@ -21,8 +24,7 @@ _MENDING = 10
 """Memories that are read to find how a misspelt word is spelt."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct):
     """What was found in one snapshot, best first, and by which questions (keyword → question).
 
     `fuzzy`: nothing matched as written, these are the questions with their typos mended.
@@ -55,8 +57,7 @@ def find(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Finder:
+class _Finder(Struct):
     """Searches one snapshot."""
 
     store: Store

@@ -7,7 +7,7 @@ one word, a greeting, or one that no memory is about gives no focus at all.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from recall.core.conversation import Conversation
 from recall.core.focus import Chosen
@@ -16,10 +16,12 @@ from recall.core.question import Question, ask
 from recall.core.smalltalk import substance
 from recall.core.snapshot import Snapshot
 from recall.engine.finding import find
-from recall.engine.ports import Store
 from recall.engine.relevance import Read, Relevance, readable
 from recall.engine.request import SearchRequest
 from recall.model import Memory
+
+if TYPE_CHECKING:
+    from recall.engine.ports import Store
 
 MOST = 5
 """Leaves of one focus (DESIGN.md, section 7)."""

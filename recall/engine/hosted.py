@@ -18,12 +18,13 @@ from recall.core.hosts import Host
 from recall.core.modes import STRUCTURED
 from recall.core.snapshot import Snapshot
 from recall.engine.delivery import Delivery, as_prepared, compose
-from recall.engine.ports import Sessions, Store
+from recall.engine.focusing import asked
 from recall.engine.switching import Excused, begin, nobody
 from recall.settings import Settings
 
 if TYPE_CHECKING:
     from recall.core.events import Emit
+    from recall.engine.ports import Sessions, Store
 
 RESUMED, CLEARED, COMPACTED = "resume", "clear", "compact"
 """Sources of a session's start; anything else begins a conversation."""
@@ -100,7 +101,7 @@ class HostedSession:
     def prompted(self, prompt: str, recent_tools: Collection[str] = ()) -> str:
         """Return what a prompt injects: the tree if it is due, and what bears on the question."""
         query = "" if _is_command(prompt) else prompt
-        snapshot = self._store.refresh(index=bool(query.strip()))
+        snapshot = self._store.refresh(index=asked(query) is not None)
         with self._held(asked=bool(query.strip())) as talk:
             talk.next_turn()
             self._look(talk)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from recall.core.conversation import Conversation, Shown
 from recall.core.legacy_index import (
@@ -32,10 +31,10 @@ from recall.engine.ports import Store
 from recall.engine.relevance import readable
 from recall.model import Memory
 from recall.settings import Settings
+from recall.structs import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Legacy:
+class Legacy(Struct):
     """What a turn of legacy recall injects."""
 
     index: str = ""

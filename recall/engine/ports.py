@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # a hook's process has no use for most of them
     from recall.core.conversation import Conversation
     from recall.core.migration import Attempt, Cleared, Failed
     from recall.core.question import Question
+    from recall.core.ranking import Candidate
     from recall.core.snapshot import Snapshot
     from recall.core.splice import Refused
     from recall.core.vocabulary import Vocabulary
@@ -82,13 +83,6 @@ class Sessions(Protocol):
 
     def end(self, id: str) -> None:
         """Forget a conversation."""
-
-
-class Candidate(NamedTuple):
-    """A memory that a search considers, with what the text index says of it."""
-
-    memory: Memory
-    score: float
 
 
 class Reranker(Protocol):

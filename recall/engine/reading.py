@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from recall.core.conversation import Conversation
@@ -19,6 +18,7 @@ from recall.core.tokens import estimate_tokens
 from recall.core.window import cut, snap_start
 from recall.model import Parsed
 from recall.settings import Limits, Settings
+from recall.structs import Struct
 
 _SMALLEST = 200
 """A turn's last characters are not worth a call: a window is not cut below this for them."""
@@ -26,8 +26,7 @@ _LONG_REF = 512
 """Longer refs stand in cursors by their digest, so that an answer stays under its bound."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct):
     """One result's window, ready to be shown; `size` is 0 where nothing was handed over."""
 
     fields: dict[str, Any]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from recall.core.matching import Matcher, fold
 from recall.core.question import Question
-from recall.engine.ports import Store
 from recall.model import SHOWN_DESCRIPTION, SHOWN_TITLE, Memory, Parsed
+
+if TYPE_CHECKING:
+    from recall.engine.ports import Store
 
 TELLING = 0.15
 TELLING_GRAMS = 0.06

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from recall.core import sink
 from recall.errors import RequestError
 from recall.model import SCOPES
 from recall.settings import Limits
+from recall.structs import Struct
 
 MODES = ("fetch", "search", "explore")
 _PARAMETERS = {
@@ -28,28 +28,24 @@ _MAX_CURSOR = 32_768
 _MAX_CATEGORIES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class FetchRequest:
+class FetchRequest(Struct):
     refs: tuple[str, ...]
     cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(Struct):
     keywords: tuple[str, ...]
     scopes: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     limit: int = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct):
     category: str
     cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExploreRequest:
+class ExploreRequest(Struct):
     scopes: tuple[str, ...] = ()
     branches: tuple[Branch, ...] = ()
     limit: int = 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from recall.core import sink
@@ -22,6 +21,7 @@ from recall.engine.request import SearchRequest
 from recall.errors import RequestError
 from recall.model import Match, Parsed, SourceStatus
 from recall.settings import Settings
+from recall.structs import replace
 
 _ENVELOPE = 1_200
 _WINDOW_COST = 2

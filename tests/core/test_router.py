@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -16,13 +15,13 @@ from recall.core.router import (
     CROWDED_TITLE,
     SMALLEST_BUDGET,
     Router,
-    category_label,
     render_router,
 )
-from recall.core.sink import metadata
+from recall.core.sink import category_label, metadata
 from recall.core.tokens import estimate_tokens
 from recall.core.tree import Tree
 from recall.model import Incomplete, Memory, SourceStatus, Taxonomy, Unavailable
+from recall.structs import replace
 
 STATUS = SourceStatus(requested=("project", "user"), searched=("project", "user"))
 WORST = SourceStatus(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -14,6 +13,7 @@ from tree_factory import make_corpus, make_memory
 
 from recall.core.tree import CategoryNode, Tree, leaf_digest
 from recall.model import TAXONOMY, Incomplete, Memory, Skipped, SourceStatus, Taxonomy, Unavailable
+from recall.structs import replace
 
 OPEN = Taxonomy()
 STATUS = SourceStatus(requested=("project", "user"), searched=("project", "user"), scanned=7)

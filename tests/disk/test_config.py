@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
@@ -765,7 +764,7 @@ def test_a_model_is_named_by_its_user(world: World) -> None:
     assert (found.base_url, found.model) == ("https://models.example.com", "other")
 
 
-@pytest.mark.parametrize("line", ["", *(f"{f.name} = 1" for f in dataclasses.fields(Llm))])
+@pytest.mark.parametrize("line", ["", *(f"{name} = 1" for name in Llm.__fields__)])
 def test_a_project_names_no_model(world: World, line: str) -> None:
     """It came with a repository: it can neither switch one on nor say where memories are sent."""
     world.own(f"[llm]\n{line}\n")

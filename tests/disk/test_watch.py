@@ -63,8 +63,9 @@ _audited: list[tuple[str, str]] | None = None
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    if _audited is not None and event in ("os.scandir", "os.listdir", "open"):
-        _audited.append((event, os.fspath(arguments[0]) if arguments else ""))
+    by_name = event in ("os.scandir", "os.listdir", "open") and not isinstance(arguments[0], int)
+    if _audited is not None and by_name:  # a descriptor was opened just before
+        _audited.append((event, os.fspath(arguments[0])))
 
 
 sys.addaudithook(_audit)
@@ -111,7 +112,7 @@ def test_without_a_watch_the_same_refresh_lists_every_folder(store: Store, root:
     _audited = []
     try:
         store.refresh()
-        listed = {path for event, path in _audited if event == "os.scandir"}
+        listed = {path for event, path in _audited if event == "open"}
     finally:
         _audited = None
     assert {str(root), str(root / "deploy")} <= listed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import json
 import logging
@@ -26,6 +25,7 @@ from recall.errors import AnnotationError, SettingsError
 from recall.remote import llm
 from recall.remote.llm import ModelAnnotator, model_annotator
 from recall.settings import Llm, Settings
+from recall.structs import replace
 from tests.remote.endpoint import (
     Act,
     Endpoint,
@@ -666,7 +666,7 @@ def test_what_can_be_no_key_is_refused_without_being_shown(key: str) -> None:
 )
 def test_an_incomplete_configuration_says_what_to_set(given: dict[str, Any], key: str) -> None:
     """Before any call, the error names the setting."""
-    llm_settings = dataclasses.replace(Llm(model="m"), **given)
+    llm_settings = replace(Llm(model="m"), **given)
     with pytest.raises(SettingsError) as caught:
         model_annotator(Settings(llm=llm_settings), {})
     assert caught.value.key == key
