@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from recall.app import Recall, open_recall
 from recall.core.cursor import CursorSigner
 from recall.core.question import Question
+from recall.core.ranking import Candidate
 from recall.core.sink import json_text
-from recall.engine.ports import Candidate
 from recall.engine.session import Session
 from recall.errors import RequestError
 
