@@ -238,7 +238,7 @@ class _Run:
             annotation = m.canonical(self._annotator.annotate(asked, vocabulary), vocabulary)
             done = m.change_of(raw, parsed, annotation)
         except AnnotationError as error:
-            if getattr(error, "stop", False):  # a ceiling, a missing right: no file is to blame
+            if error.stop:  # a ceiling, a missing right: no file is to blame
                 self._report.reason = error.message
                 raise _Ended("annotator") from None
             return self._failed(memory, content, known, error.message, retry=error.retry)

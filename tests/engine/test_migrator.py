@@ -226,6 +226,22 @@ def test_an_annotator_that_fails_three_times_in_a_row_ends_the_run(
     assert (report.stopped, len(annotator.asked), report.left) == ("stalled", 3, 8)
 
 
+def test_an_annotator_that_can_not_go_on_ends_the_run(
+    root: Path, migrator: Migrator, annotator: Told
+) -> None:
+    """A ceiling, a wrong key: no file is to blame, and none is noted as failed."""
+    write(root, "a.md", "Body words.\n")
+    annotator.fail["a.md"] = AnnotationError("all calls are made", stop=True)
+    report = migrator.run()
+    assert (report.stopped, report.reason, report.outcomes) == (
+        "annotator",
+        "all calls are made",
+        [],
+    )
+    del annotator.fail["a.md"]
+    assert outcomes(migrator.run()) == {"a.md": ("written", "")}
+
+
 def test_no_more_calls_than_allowed(root: Path, migrator: Migrator, annotator: Told) -> None:
     """The rest waits for the next run."""
     for number in range(4):
