@@ -28,7 +28,6 @@ HELP = "a legacy corpus migrated and taken back by the command line, every byte 
 _HERE = str(Path(__file__).resolve().parents[1])
 _COMMAND = (
     f"import sys; sys.path.insert(0, {_HERE!r})\n"
-    "from benchmarks import plain; plain.use_unless_built()\n"
     "from recall.faces.cli import run; sys.exit(run(sys.argv[1:]))"
 )
 

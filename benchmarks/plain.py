@@ -8,7 +8,6 @@ from collections import Counter
 from recall import migrating
 from recall.core.annotation import Annotation, Unannotated
 from recall.core.vocabulary import Vocabulary
-from recall.errors import MigrationError
 
 _WORD = re.compile(r"[^\W\d_]{4,24}")
 
@@ -38,13 +37,3 @@ class PlainAnnotator:
 def use() -> None:
     """Let `--annotator heuristic` mean this one, in this process; for campaigns and tests."""
     migrating.ANNOTATORS["heuristic"] = lambda _: PlainAnnotator()
-
-
-def use_unless_built() -> None:
-    """Let `heuristic` mean this one where the real one is not there."""
-    try:
-        migrating.ANNOTATORS["heuristic"](migrating.Migrating())
-    except MigrationError:
-        use()
-    except AttributeError:  # it is there, and wants an open corpus
-        return

@@ -109,11 +109,14 @@ class Migrating:
             )
 
 
-def _heuristic(_: Migrating) -> Annotator:
-    raise MigrationError(
-        "The heuristic annotator is not built yet.",
-        fix="From Python, give an annotator of your own: Recall.migrator(annotator).",
-    )
+def _heuristic(recall: Migrating) -> Annotator:
+    from recall.engine.heuristic import HeuristicAnnotator
+
+    made = HeuristicAnnotator()
+    memories = recall.store.refresh().memories.values()
+    for scope in {memory.scope for memory in memories if not memory.structured}:
+        made.learn(recall.store, scope, (one for one in memories if one.scope == scope))
+    return made
 
 
 def _model(recall: Migrating) -> Annotator:

@@ -15,9 +15,7 @@ import click
 import pytest
 from docs_runner import CLI_PAGE, ROOT, with_help
 
-from benchmarks import plain
 from recall.faces.cli import cli, run
-from recall.migrating import ANNOTATORS
 
 PAGE = CLI_PAGE.read_text(encoding="utf-8")
 with contextlib.redirect_stdout(io.StringIO()):
@@ -62,8 +60,6 @@ def recall(
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(ANNOTATORS, "heuristic", ANNOTATORS["heuristic"])
-    plain.use_unless_built()
 
     def runner(*arguments: str) -> tuple[int, str, str]:
         code = run(arguments)
