@@ -82,8 +82,8 @@ class Conversation(Struct, frozen=False):
     """Of the tree that the conversation holds: the one confirmed last, since a compaction."""
     described: dict[str, str] = field(default_factory=dict)
     """Ref → digest of the metadata that stands in the conversation."""
-    compacting: int = -1
-    """Length of the host's transcript when a compaction began that nobody saw the end of; or -1."""
+    boundaries: int = -1
+    """Compactions that the host's transcript records and that are known of; -1: never looked."""
     compacted_by: str = ""
     """The event that told of the last compaction, until a turn begins: hosts tell of it twice."""
     pending: dict[str, Prepared] = field(default_factory=dict)
@@ -125,7 +125,6 @@ class Conversation(Struct, frozen=False):
         it was sent before or after. What is anchored stays.
         """
         self.epoch += 1
-        self.compacting = -1
         self._move(modes.compacted(self.mode, time.time()))
         self.evict()
         self._stand([one for one in self.delivered.values() if one.anchored])

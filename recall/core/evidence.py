@@ -22,8 +22,8 @@ class Glimpse(NamedTuple):
     """Ids of the deliveries whose text stands there whole."""
     replied: int
     """Where the last answer of the model begins, in bytes; -1 where there is none."""
-    compacted: int
-    """Where the last compaction is recorded; -1 where there is none."""
+    boundaries: int
+    """How many compactions the whole transcript records."""
 
 
 def told_by(lines: Iterable[bytes], texts: Mapping[str, str]) -> frozenset[str]:

@@ -29,12 +29,12 @@ KEPT_S = 30 * 24 * 3_600
 """A session that nobody touched for thirty days is forgotten."""
 _WAIT_MS = 30_000
 _BUSY_S = 10.0
-_VERSION = 4
+_VERSION = 5
 
 _SCHEMA = """
 CREATE TABLE session (
     id TEXT PRIMARY KEY, touched REAL NOT NULL, number INTEGER NOT NULL, epoch INTEGER NOT NULL,
-    revision TEXT NOT NULL, compacting INTEGER NOT NULL, compacted_by TEXT NOT NULL,
+    revision TEXT NOT NULL, boundaries INTEGER NOT NULL, compacted_by TEXT NOT NULL,
     spent TEXT NOT NULL DEFAULT '[]', indexed TEXT NOT NULL DEFAULT '',
     mode TEXT NOT NULL DEFAULT '[]', corpus TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
@@ -85,6 +85,10 @@ _UPGRADES: dict[int, tuple[str, ...]] = {
         """UPDATE session SET mode = '["structured", null, null]'""",
         "ALTER TABLE delivery ADD COLUMN indexed TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE delivery ADD COLUMN windows TEXT NOT NULL DEFAULT '[]'",
+    ),
+    4: (
+        "ALTER TABLE session RENAME COLUMN compacting TO boundaries",
+        "UPDATE session SET boundaries = -1",
     ),
 }
 """From each version to the next one."""
@@ -264,7 +268,7 @@ def _prepared(row: Sequence[Any]) -> Prepared:
 
 
 def _load(db: sqlite3.Connection, id: str) -> Conversation:
-    columns = "number, epoch, revision, compacting, compacted_by, indexed, spent, mode"
+    columns = "number, epoch, revision, boundaries, compacted_by, indexed, spent, mode"
     found = db.execute(f"SELECT {columns} FROM session WHERE id = ?", (id,)).fetchone()
     if found is None:
         return Conversation()
@@ -299,7 +303,7 @@ def _save(db: sqlite3.Connection, id: str, talk: Conversation, before: _Rows, co
             "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(id, time.time(), talk.number, talk.epoch, talk.revision),
-                *(talk.compacting, talk.compacted_by, json.dumps(talk.spent.to_row())),
+                *(talk.boundaries, talk.compacted_by, json.dumps(talk.spent.to_row())),
                 *(talk.indexed, json.dumps(talk.mode.to_row()), corpus),
             ),
         )

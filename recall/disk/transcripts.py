@@ -41,21 +41,31 @@ class Transcript:
                 size = os.fstat(file.fileno()).st_size
                 rewritten = position if size < position else 0
                 start = max(0 if rewritten else position, size - MOST)
-                if start >= size:
-                    return Glimpse(frozenset(), -1, -1)
+                if not size:
+                    return Glimpse(frozenset(), -1, 0)
                 with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                     return Glimpse(
                         told_by(_lines_with(data, start, texts), texts),
                         _last(data, start, self._reply, rewritten),
-                        _last(data, start, self._compaction, rewritten),
+                        _count(data, self._compaction),
                     )
         except (OSError, ValueError):
-            return Glimpse(frozenset(), -1, -1)
+            return Glimpse(frozenset(), -1, 0)
 
 
 def _last(data: mmap.mmap, start: int, marks: Collection[bytes], shift: int) -> int:
     found = max((data.rfind(mark, start) for mark in marks), default=-1)
     return found if found < 0 else found + shift
+
+
+def _count(data: mmap.mmap, marks: Collection[bytes]) -> int:
+    found = 0
+    for mark in marks:
+        at = max(0, len(data) - MOST)
+        while (at := data.find(mark, at)) >= 0:
+            found += 1
+            at += len(mark)
+    return found
 
 
 def _lines_with(data: mmap.mmap, start: int, ids: Collection[str]) -> Iterator[bytes]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recall.core.events import Emit
     from recall.engine.ports import Sessions, Store
 
-RESUMED, CLEARED, COMPACTED = "resume", "clear", "compact"
+CLEARED, COMPACTED = "clear", "compact"
 """Sources of a session's start; anything else begins a conversation."""
 _BY_START, _BY_EVENT = "start", "event"
 """What told of a compaction: a session's start, or an event of its own. Hosts send both, some the
@@ -88,7 +88,8 @@ class HostedSession:
                 _compacted(talk, _BY_START)
             elif source == CLEARED:
                 talk.compacted()
-            elif source == RESUMED or talk.number:
+                self._look(talk)
+            else:
                 self._look(talk)
             anchored = self._host.start_anchored
             if anchored and source != COMPACTED:
@@ -111,7 +112,6 @@ class HostedSession:
         """Note that a compaction begins. It may fail; the host, or its transcript, will tell."""
         with self._held() as talk:
             self._look(talk)
-            talk.compacting = self._transcript.size() if self._transcript else 0
             talk.compacted_by = ""
 
     def compacted(self) -> None:
@@ -190,17 +190,14 @@ class HostedSession:
             return
         unseen = {one.id: one for one in talk.delivered.values() if not one.seen}
         starts = [one.position for one in unseen.values()]
-        if talk.compacting >= 0:
-            starts.append(talk.compacting)
-        if not starts:
-            return
         texts = {one.id: one.text for one in unseen.values()}
-        glimpse = self._transcript.since(min(starts), texts)
-        if 0 <= talk.compacting <= glimpse.compacted:
-            talk.compacted()
+        glimpse = self._transcript.since(min(starts, default=self._transcript.size()), texts)
+        if talk.boundaries < 0:
+            talk.boundaries = glimpse.boundaries
+        elif glimpse.boundaries > talk.boundaries:
+            talk.boundaries = glimpse.boundaries
+            talk.compacted()  # no hook told of it
             return
-        if glimpse.replied >= talk.compacting:
-            talk.compacting = -1  # the conversation went on as it was
         missing = {
             one.id
             for one in unseen.values()
@@ -213,6 +210,7 @@ class HostedSession:
 def _compacted(talk: Conversation, by: str) -> None:
     if talk.compacted_by in ("", by):
         talk.compacted()
+        talk.boundaries += talk.boundaries >= 0  # the transcript records it now or soon
         talk.compacted_by = by
     else:
         talk.compacted_by = ""

@@ -14,7 +14,7 @@ from recall.disk import transcripts
 from recall.disk.transcripts import Transcript
 
 REPLY, BOUNDARY = b'"type":"assistant"', b'"subtype":"compact_boundary"'
-NOTHING = Glimpse(frozenset(), -1, -1)
+NOTHING = Glimpse(frozenset(), -1, 0)
 
 
 def over(path: Path) -> Transcript:
@@ -37,17 +37,17 @@ def test_a_missing_transcript_is_an_empty_one(tmp_path: Path) -> None:
 
 
 def test_what_stands_before_the_position_does_not_count(tmp_path: Path) -> None:
-    """Of the records that follow it: the deliveries, the last answer, the last compaction."""
+    """Of the records that follow it: the deliveries, the last answer; compactions count in all."""
     path = tmp_path / "t.jsonl"
     before = spelled(
         {"type": "assistant"}, {"content": "old text"}, {"subtype": "compact_boundary"}
     )
     path.write_bytes(before)
     texts = {"old": "old text", "new": "new text"}
-    assert over(path).since(len(before), texts) == NOTHING
+    assert over(path).since(len(before), texts) == NOTHING._replace(boundaries=1)
     path.write_bytes(before + spelled({"content": "new text"}, {"type": "assistant", "a": 1}))
     found = over(path).since(len(before), texts)
-    assert found.told == {"new"} and found.compacted == -1
+    assert found.told == {"new"} and found.boundaries == 1
     assert found.replied > len(before)
 
 

@@ -13,6 +13,11 @@ from recall.app import Recall
 from recall.core.hosts import HOSTS, session_of
 from recall.engine.hosted import HostedSession
 
+BOUNDARIES: dict[str, dict[str, object]] = {
+    "claude-code": {"type": "system", "subtype": "compact_boundary"},
+    "qwen-code": {"type": "system", "subtype": "chat_compression"},
+    "codex": {"type": "compacted"},
+}
 TREE = "## Complete memory tree"
 
 
@@ -78,9 +83,19 @@ class Simulated:
         self._record({"type": "assistant", "message": {"content": "Done."}})
         return text
 
-    def compact(self, *, works: bool = True) -> None:
-        """A compaction, in each host's own order of events; one that fails ends with the first."""
+    def compact(self, *, works: bool = True, hooked: bool = True) -> None:
+        """A compaction, in each host's own order of events; one that fails ends with the first.
+
+        Where it is not `hooked` the hooks fail, and only the transcript tells of it.
+        """
         self.write_down()
+        if not hooked:
+            self.history = []
+            if self.host.start_anchored:
+                self.system = self.system[-1:]
+            self._record(BOUNDARIES[self.host.name])
+            self.write_down()
+            return
         self.hooks.compacting()
         if not works:
             return
@@ -88,13 +103,13 @@ class Simulated:
         if self.host.name == "claude-code":
             self.start("compact")
             self.hooks.compacted()
-            self.unwritten.insert(0, {"type": "system", "subtype": "compact_boundary"})
+            self.unwritten.insert(0, BOUNDARIES[self.host.name])
         elif self.host.name == "qwen-code":
             self.hooks.compacted()
-            self.unwritten.append({"type": "system", "subtype": "chat_compression"})
+            self.unwritten.append(BOUNDARIES[self.host.name])
             self.start("compact")
         else:
-            self._record({"type": "compacted"})
+            self._record(BOUNDARIES[self.host.name])
             self.write_down()
             self.hooks.compacted()
             self.owed = True

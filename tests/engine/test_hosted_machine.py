@@ -96,11 +96,12 @@ class Lives(RuleBasedStateMachine):
         if lost and text:
             self.unsure, self.answered = True, False
 
-    @rule(works=st.booleans())
-    def compact(self, works: bool) -> None:
-        self.host.compact(works=works)
-        if works:
-            self.unsure = False
+    @rule(works=st.booleans(), hooked=st.integers(0, 3))
+    def compact(self, works: bool, hooked: int) -> None:
+        self.host.compact(works=works, hooked=hooked > 0)
+        if works or not hooked:
+            self.unsure = not hooked
+            self.answered = True  # the transcript shows it with the next prompt that is not late
 
     @rule()
     def clear(self) -> None:
