@@ -17,6 +17,7 @@ from recall.disk.notices import warn
 from recall.disk.state import StoredSessions
 from recall.disk.store import Store
 from recall.engine.switching import Excused, how_ready
+from recall.errors import SettingsError
 from recall.migrating import Migrating
 from recall.settings import Arguments, Settings
 
@@ -223,7 +224,7 @@ class Recall(Migrating):
 
 def open_recall(
     *,
-    roots: Iterable[str | os.PathLike[str] | tuple[str, str | os.PathLike[str]]] = (),
+    roots: Iterable[str | os.PathLike[str] | tuple[str, str | os.PathLike[str]]] | None = None,
     cwd: str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     state_dir: str | os.PathLike[str] | None = None,
@@ -236,16 +237,14 @@ def open_recall(
 ) -> Recall:
     """Open the memory of the project around `cwd`, or of `roots` alone.
 
-    `roots` are folders, or (scope, folder) pairs; without a scope they are the project's. What
-    is not given comes from the environment, the project's file and the user's file. `on_event`
-    takes each event of telemetry (docs/telemetry.md), in the thread that did the work. Raises
-    SettingsError for a configuration that can't be used.
+    `roots` are folders, or (scope, folder) pairs; without a scope they are the project's. An empty
+    list is refused: it would open the memories that are configured. What is not given comes from
+    the environment, the project's file and the user's file. `on_event` takes each event of
+    telemetry (docs/telemetry.md), in the thread that did the work. Raises SettingsError for a
+    configuration that can't be used.
     """
     arguments = Arguments(
-        roots=tuple(
-            f"{one[0]}={os.fspath(one[1])}" if isinstance(one, tuple) else os.fspath(one)
-            for one in roots
-        ),
+        roots=_spelled(roots),
         mode=mode,
         language=language,
         agent=agent,
@@ -258,6 +257,24 @@ def open_recall(
         Path.cwd() if cwd is None else Path(cwd), env=env, arguments=arguments, home=at_home
     )
     return from_settings(loaded.settings, env, at_home, on_event)
+
+
+def _spelled(
+    roots: Iterable[str | os.PathLike[str] | tuple[str, str | os.PathLike[str]]] | None,
+) -> tuple[str, ...]:
+    """Return the roots as a command line would name them."""
+    if roots is None:
+        return ()
+    given = [roots] if isinstance(roots, str | os.PathLike) else list(roots)
+    if not given:
+        raise SettingsError(
+            "roots is empty: no folder of memories is named.",
+            fix="Name one, or leave roots out for the memories that are configured.",
+        )
+    return tuple(
+        f"{one[0]}={os.fspath(one[1])}" if isinstance(one, tuple) else os.fspath(one)
+        for one in given
+    )
 
 
 def from_settings(

@@ -59,3 +59,11 @@ def test_importing_and_opening_writes_nothing(tmp_path: object) -> None:
         [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
     ).stdout
     assert out.strip() == "['m']"
+
+
+def test_an_empty_list_of_roots_opens_nobodys_memories() -> None:
+    """A caller whose list became empty does not get the configured ones; one folder is one."""
+    with pytest.raises(recall.SettingsError, match="roots is empty"):
+        recall.open_recall(roots=[])
+    with recall.open_recall(roots="fixtures/memory/project", env={}) as one:
+        assert [root.scope for root in one.settings.roots] == ["project"]

@@ -10,6 +10,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
+from recall.settings import KEYS
+
 Level = Literal["user", "project"]
 Part = Literal["hooks", "permission", "server"]
 
@@ -24,17 +26,8 @@ _TIMEOUT_S: Final = {"SessionEnd": 3}
 _OTHERS_S = 10
 FORWARDED: Final = (
     "RECALL_CONFIG",
-    "RECALL_MODE",
-    "RECALL_LANGUAGE",
-    "RECALL_AGENT",
-    "RECALL_CACHE_DIR",
-    "RECALL_STATE_DIR",
-    "RECALL_LOCK_WAIT_MS",
-    "XDG_CONFIG_HOME",
-    "XDG_CACHE_HOME",
-    "XDG_STATE_HOME",
-    "XDG_RUNTIME_DIR",
-    "TMPDIR",
+    *(key.env for key in KEYS if key.env),
+    *("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "TMPDIR"),
 )
 """Codex hands a server few variables. These are passed on, so that it reads what hooks read, and
 that they find its socket."""

@@ -27,6 +27,8 @@ class Host(NamedTuple):
     """What a line of its transcript holds where the model has answered."""
     compaction: tuple[bytes, ...] = ()
     """What a line of its transcript holds where the conversation was compacted."""
+    recorded_at_start: bool = False
+    """A compaction stands in the transcript by the time a start tells of it."""
     session_env: str = ""
     """The variable that gives its MCP servers the session's id; empty where none does, or where
     it is wrong after a resume."""
@@ -47,9 +49,16 @@ HOSTS = {
             40_000,
             start_anchored=True,
             compaction=(b'"subtype":"chat_compression"',),
+            recorded_at_start=True,
             session_env="QWEN_CODE_SESSION_ID",
         ),
-        Host("codex", 9_900, unit="utf-8", compaction=(b'"type":"compacted"',)),
+        Host(
+            "codex",
+            9_900,
+            unit="utf-8",
+            compaction=(b'"type":"compacted"',),
+            recorded_at_start=True,
+        ),
     )
 }
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from recall.disk.healing import healed
+
 FILE = "hosts.sqlite"
 _BUSY_S = 5.0
 _KEPT_S = 30 * 24 * 3_600
@@ -107,9 +109,8 @@ class HostLog:
         path = self.folder / FILE
         if not path.exists():
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+        db = healed(path, _connected)
         try:
-            db.execute("PRAGMA synchronous = NORMAL")
             if db.execute("PRAGMA user_version").fetchone()[0] == 0:
                 db.execute("PRAGMA journal_mode = WAL")
                 for statement in _SCHEMA:
@@ -120,3 +121,14 @@ class HostLog:
             db.execute("COMMIT")
         finally:
             db.close()
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+    try:
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        db.close()
+        raise
+    return db

@@ -21,6 +21,7 @@ from recall.core.digest import sha256
 from recall.core.modes import Mode
 from recall.core.residency import Residency
 from recall.core.spending import Cost, Spent
+from recall.disk.healing import healed
 from recall.disk.lock import file_lock
 from recall.errors import StoreError
 
@@ -187,9 +188,7 @@ class StoredSessions:
         path = self._folder / FILE
         if not path.exists():
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
+        db = healed(path, _connected)
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if version != _VERSION:
             self._create(db, version)
@@ -209,6 +208,18 @@ class StoredSessions:
             for statement in (one for step in steps for one in step):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 @contextmanager

@@ -76,6 +76,7 @@ class HostedSession:
         self._made: list[Delivery] = []
         self._missed: list[Prepared] = []
         self._seen: Snapshot | None = None
+        self._recorded = 0  # compactions that the transcript shows
 
     def started(self, source: str) -> str:
         """Return what a session's start injects, unless the conversation holds it.
@@ -85,7 +86,10 @@ class HostedSession:
         snapshot = self._store.refresh()
         with self._held() as talk:
             if source == COMPACTED:
-                _compacted(talk, _BY_START)
+                if self._look(talk):
+                    talk.compacted_by = _BY_START
+                elif not (self._host.recorded_at_start and self._recorded):
+                    _compacted(talk, _BY_START)
             elif source == CLEARED:
                 talk.compacted()
                 self._look(talk)
@@ -118,6 +122,13 @@ class HostedSession:
         """Note that the conversation was compacted."""
         with self._held() as talk:
             _compacted(talk, _BY_EVENT)
+
+    def unsaid(self, printed: str) -> None:
+        """Note that what a hook answered was not handed over; `printed` holds the text."""
+        with self._held() as talk:
+            gone = [one for one in talk.delivered.values() if one.id in printed]
+            self._missed = gone
+            talk.looked((), {one.id for one in gone})
 
     # --- steps
 
@@ -184,20 +195,24 @@ class HostedSession:
             talk.hand(prepared, mode)
         return delivery.text
 
-    def _look(self, talk: Conversation) -> None:
-        """Take from the transcript what it shows of compactions and of what was handed over."""
+    def _look(self, talk: Conversation) -> bool:
+        """Take from the transcript what it shows of compactions and of what was handed over.
+
+        Returns whether it shows a compaction that was not known of.
+        """
         if self._transcript is None:
-            return
+            return False
         unseen = {one.id: one for one in talk.delivered.values() if not one.seen}
         starts = [one.position for one in unseen.values()]
         texts = {one.id: one.text for one in unseen.values()}
         glimpse = self._transcript.since(min(starts, default=self._transcript.size()), texts)
+        self._recorded = glimpse.boundaries
         if talk.boundaries < 0:
             talk.boundaries = glimpse.boundaries
         elif glimpse.boundaries > talk.boundaries:
             talk.boundaries = glimpse.boundaries
             talk.compacted()  # no hook told of it
-            return
+            return True
         missing = {
             one.id
             for one in unseen.values()
@@ -205,6 +220,7 @@ class HostedSession:
         }
         self._missed = [one for id, one in unseen.items() if id in missing]
         talk.looked(glimpse.told, missing)
+        return False
 
 
 def _compacted(talk: Conversation, by: str) -> None:

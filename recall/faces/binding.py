@@ -21,6 +21,7 @@ from recall.app import Recall
 from recall.core.hosts import HOSTS, session_of
 from recall.disk.hostlog import HostLog
 from recall.disk.processes import host_process
+from recall.errors import StoreError
 from recall.faces.talk import Clock, Talk
 
 _CODEX_META = "x-codex-turn-metadata"
@@ -92,7 +93,7 @@ class Talks:
     def _in_our_host(self) -> str:
         try:
             return self._log.session_in(str(self._process)) if self._process else ""
-        except (OSError, sqlite3.Error):
+        except (OSError, sqlite3.Error, StoreError):
             return ""
 
     def _fires(self, host: str) -> bool:
@@ -104,13 +105,13 @@ class Talks:
                 and one.project == self._recall.settings.project_dir
                 for one in self._log.fired()
             )
-        except (OSError, sqlite3.Error):
+        except (OSError, sqlite3.Error, StoreError):
             return False
 
     def _compacted(self) -> int:
         try:
             return self._log.compactions(self._recall.settings.project_dir)
-        except (OSError, sqlite3.Error):
+        except (OSError, sqlite3.Error, StoreError):
             return 0
 
 

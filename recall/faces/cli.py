@@ -167,7 +167,15 @@ def cli() -> None:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run one command; returns the exit code and never raises."""
+    """Run one command; returns the exit code and never raises.
+
+    That of a hook is 0 whatever happens: 2 would have a host block the prompt.
+    """
+    code = _run(argv)
+    return EXIT_OK if next(iter(argv), "") == "hook" else code
+
+
+def _run(argv: Sequence[str]) -> int:
     _register()
     logging.basicConfig(stream=sys.stderr, format="recall: %(message)s", level=logging.WARNING)
     as_json = "--json" in argv or next(iter(argv), "") == "call"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 8.0
 """A hook that has not answered by then answers nothing: the first index of a large corpus."""
+SERVER_S = 2.0
+"""A server that has not answered by then is taken for hung: somebody else answers."""
 _CONNECT_S = 0.2
 _CHUNK = 65_536
 GREETING = b"recall hook 1"
@@ -37,16 +39,34 @@ def main(event: str, host: str, arguments: Arguments | None = None) -> int:
     `arguments` that a command line adds are for this process alone: no server is asked.
     """
     try:
+        _deadline(event, DEADLINE_S)
         given = sys.stdin.buffer.read()
         printed = ask_server(event, host, given) if arguments is None else None
         if printed is None:
             printed = _alone(event, host, given, arguments)
         if printed:
-            sys.stdout.buffer.write(printed + b"\n")
-            sys.stdout.flush()
+            _print(printed, event, host, given, arguments)
     except BaseException as error:  # noqa: BLE001 - nothing may reach the host
         complain(f"{event}: {_worded(error)}")
+    finally:
+        _deadline(event, 0)
     return 0
+
+
+def _print(
+    printed: bytes, event: str, host: str, given: bytes, arguments: Arguments | None
+) -> None:
+    """Write the answer; one that can't be written was not handed over, and is noted as such."""
+    try:
+        sys.stdout.buffer.write(printed + b"\n")
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is buffered must not fail once more
+        from recall.faces.hook_desk import Ask, Desk
+
+        ask = Ask.read(event, host, os.getcwd(), os.getppid(), given)
+        Desk(arguments).unsaid(ask, os.environ, printed.decode("utf-8", "replace"))
+        raise
 
 
 def ask_server(event: str, host: str, given: bytes) -> bytes | None:
@@ -76,7 +96,7 @@ def _exchange(path: str, request: bytes) -> bytes:
     try:
         line.settimeout(_CONNECT_S)
         line.connect(path)
-        line.settimeout(DEADLINE_S)
+        line.settimeout(SERVER_S)
         line.sendall(request)
         line.shutdown(SHUT_WR)
         parts = []
@@ -86,8 +106,6 @@ def _exchange(path: str, request: bytes) -> bytes:
     except ConnectionRefusedError:
         _forget(path)
         return b""
-    except TimeoutError:
-        raise HookFailed(f"a server did not answer within {DEADLINE_S:.0f} s") from None
     except OSError:
         return b""
     finally:
@@ -106,22 +124,24 @@ def _alone(event: str, host: str, given: bytes, arguments: Arguments | None) -> 
     import gc
 
     gc.disable()  # the process ends before there is anything to collect
-    _end_at_deadline(event)
     from recall.faces.hook_desk import Ask, Desk, printed
 
     ask = Ask.read(event, host, os.getcwd(), os.getppid(), given)
     return printed(event, Desk(arguments).answer(ask, os.environ))
 
 
-def _end_at_deadline(event: str) -> None:
-    from signal import ITIMER_REAL, SIGALRM, setitimer, signal
+def _deadline(event: str, seconds: float) -> None:
+    """End the process, as one that has nothing to say, when the seconds are over; 0: never."""
+    # `signal` is `_signal` with names for its numbers, which take a millisecond.
+    from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
 
     def end(*_: object) -> None:
         complain(f"{event}: not done after {DEADLINE_S:.0f} s; nothing was injected")
         os._exit(0)
 
-    signal(SIGALRM, end)
-    setitimer(ITIMER_REAL, DEADLINE_S)
+    if seconds:
+        signal(SIGALRM, end)
+    setitimer(ITIMER_REAL, seconds)
 
 
 def _worded(error: BaseException) -> str:

@@ -97,9 +97,9 @@ class Desk:
         """
         host = HOSTS.get(ask.host)
         if host is None:
-            raise RequestError(f"no host is named {ask.host}", field="host", fix=_known(HOSTS))
+            raise RequestError(f"no host is named {ask.host}.", field="host", fix=_known(HOSTS))
         if ask.event not in EVENTS:
-            raise RequestError(f"no hook is named {ask.event}", field="event", fix=_known(EVENTS))
+            raise RequestError(f"no hook is named {ask.event}.", field="event", fix=_known(EVENTS))
         if ask.asks_nothing:
             return ""
         recall = self._recall(ask.cwd, env)
@@ -108,6 +108,13 @@ class Desk:
         text = _injected(recall, host, ask, session) if session else ""
         _note(recall, host, ask, session)
         return text
+
+    def unsaid(self, ask: Ask, env: Mapping[str, str], printed: str) -> None:
+        """Note that an answer did not reach the host: what it held is offered again."""
+        host, name = HOSTS.get(ask.host), ask.text("session_id")
+        if host is not None and name:
+            recall = self._recall(ask.cwd, env)
+            recall.hosted(session_of(host.name, name), host).unsaid(printed)
 
     def share(self, recall: app.Recall) -> None:
         """Answer with a corpus that somebody else has open, and closes, where settings agree."""

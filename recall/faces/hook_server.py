@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import select
 import socket
 import threading
 
@@ -82,30 +83,48 @@ class HookServer:
         with connection:
             connection.settimeout(_WAIT_S)
             try:
-                reply = self._reply(_received(connection))
+                event, host, cwd, parent, shape, given = _read(_received(connection))
+                if shape != rendezvous.shape(os.environ):
+                    connection.sendall(OTHER)
+                    return
+                ask = Ask.read(event, host, cwd, int(parent), given)
             except (OSError, ValueError) as error:
                 log.debug("a hook's request: %s", error)
+                with contextlib.suppress(OSError):
+                    connection.sendall(FAILED + _utf8(f"{type(error).__name__}: {error}"))
                 return
-            with contextlib.suppress(OSError):
+            if _has_left(connection):
+                return  # while this process was held up: somebody else has answered
+            reply = self._reply(ask)
+            try:
                 connection.sendall(reply)
+            except OSError:
+                with contextlib.suppress(Exception):
+                    self._desk.unsaid(ask, os.environ, reply.decode("utf-8", "replace"))
 
-    def _reply(self, request: bytes) -> bytes:
-        greeting, *fields, given = request.split(b"\0", _FIELDS)
-        if greeting != GREETING:
-            raise ValueError("no request of a hook")
-        event, host, cwd, parent, shape = map(os.fsdecode, fields)
-        if shape != rendezvous.shape(os.environ):
-            return OTHER
+    def _reply(self, ask: Ask) -> bytes:
         try:
-            ask = Ask.read(event, host, cwd, int(parent), given)
-            return ANSWERED + printed(event, self._desk.answer(ask, os.environ))
+            return ANSWERED + printed(ask.event, self._desk.answer(ask, os.environ))
         except RecallError as error:
             return FAILED + _utf8(f"{type(error).__name__}: {error.message} {error.fix or ''}")
-        except ValueError as error:  # what the host wrote is no JSON
-            return FAILED + _utf8(f"{type(error).__name__}: {error}")
         except Exception as error:
             log.exception("a hook failed")
             return FAILED + _utf8(f"{type(error).__name__}: {error}")
+
+
+def _read(request: bytes) -> tuple[str, str, str, str, str, bytes]:
+    greeting, *fields, given = request.split(b"\0", _FIELDS)
+    if greeting != GREETING:
+        raise ValueError("no request of a hook")
+    event, host, cwd, parent, shape = map(os.fsdecode, fields)
+    return event, host, cwd, parent, shape, given
+
+
+def _has_left(connection: socket.socket) -> bool:
+    """Tell whether the hook has hung up: it closed both directions, not only its own."""
+    line = select.poll()
+    line.register(connection, 0)  # a hang-up is reported all the same
+    return bool(line.poll(0))
 
 
 def _utf8(text: str) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -176,11 +177,10 @@ def test_input_that_is_no_hooks_breaks_nothing(place: Place, event: str, given: 
     [
         ("settings", "langauge"),
         ("state", "NotADirectory"),
-        ("sessions", "DatabaseError"),
     ],
 )
 def test_a_failure_is_one_line_and_the_host_goes_on(place: Place, break_it: str, told: str) -> None:
-    """Settings that can't be used, a state folder that is none, a damaged database."""
+    """Settings that can't be used, a state folder that is none."""
     if break_it == "settings":
         config = place.home / ".config" / "recall" / "config.toml"
         config.parent.mkdir(parents=True)
@@ -188,9 +188,6 @@ def test_a_failure_is_one_line_and_the_host_goes_on(place: Place, break_it: str,
     elif break_it == "state":
         place.state.parent.mkdir(parents=True)
         place.state.write_text("")
-    else:
-        place.state.mkdir(parents=True)
-        (place.state / "sessions.sqlite").write_bytes(b"no database" * 1_000)
     given = json.dumps({"session_id": "s", "cwd": str(place.project), "prompt": ABOUT_STAGING})
     done = place.run("UserPromptSubmit", given.encode())
     assert (done.returncode, done.stdout) == (0, "")
@@ -198,6 +195,61 @@ def test_a_failure_is_one_line_and_the_host_goes_on(place: Place, break_it: str,
     assert line.startswith("recall hook: UserPromptSubmit: ") and told in line
     if break_it != "state":
         assert told in place.log()
+
+
+def test_damaged_databases_are_put_aside(place: Place) -> None:
+    """The conversation starts anew, and the old files are kept."""
+    place.state.mkdir(parents=True)
+    for name in ("sessions.sqlite", "hosts.sqlite"):
+        (place.state / name).write_bytes(b"no database" * 1_000)
+    given = {"session_id": "s1", "cwd": str(place.project), "source": "startup"}
+    done = place.run("SessionStart", json.dumps(given).encode())
+    assert TREE in done.stdout and done.returncode == 0
+    assert "begun anew" in done.stderr
+    assert len(list(place.state.glob("*.damaged-*"))) == 2
+    assert "Staging" in place.hook("UserPromptSubmit", prompt=ABOUT_STAGING)
+
+
+def test_an_answer_that_could_not_be_written_is_given_again(place: Place) -> None:
+    """A full disk behind standard output: no transcript would ever tell."""
+    given = {"session_id": "s1", "cwd": str(place.project), "source": "startup"}
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "recall", "hook", "SessionStart", "--host", "qwen-code"],
+            input=json.dumps(given).encode(),
+            env=place.env,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=WAIT_S,
+        )
+    assert done.returncode == 0 and b"OSError" in done.stderr
+    assert TREE in place.hook("UserPromptSubmit", "qwen-code", prompt="hello there, you")
+
+
+@pytest.mark.parametrize("more", [("--bogus",), ("--language", "fr"), ("--root", "/no/such")])
+def test_wrong_options_never_block_a_prompt(place: Place, more: tuple[str, ...]) -> None:
+    """Exit code 2 would: hosts block a prompt by it."""
+    done = place.run("UserPromptSubmit", b'{"session_id": "s", "prompt": "x y z"}', *more)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr
+
+
+def test_an_input_that_never_ends_is_not_waited_for_for_ever(place: Place) -> None:
+    """The deadline counts from the start of the process."""
+    reader, writer = os.pipe()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "recall", "hook", "SessionStart", "--host", "codex"],
+            stdin=reader,
+            env=place.env,
+            capture_output=True,
+            timeout=WAIT_S,
+        )
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"nothing was injected" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("Stop", "claude-code"), ("SessionStart", "claude")])
@@ -334,6 +386,17 @@ def test_a_server_that_was_killed_is_no_obstacle(served: Served) -> None:
     assert rendezvous.sockets(served.env)
     assert TREE in served.hook("SessionStart", source="startup")
     assert rendezvous.sockets(served.env) == []
+
+
+def test_a_server_that_hangs_is_no_obstacle(served: Served) -> None:
+    """The hook answers itself; what the server does when it goes on counts for nothing."""
+    os.kill(served.server.pid, signal.SIGSTOP)
+    try:
+        assert TREE in served.hook("SessionStart", source="startup")
+    finally:
+        os.kill(served.server.pid, signal.SIGCONT)
+    assert "Staging" in served.hook("UserPromptSubmit", prompt=ABOUT_STAGING)
+    assert served.hook("SessionStart", source="resume") == ""
 
 
 def test_a_server_of_other_settings_is_not_asked(served: Served) -> None:
