@@ -19,18 +19,24 @@ from recall.model import Memory
 BUDGET = 8_000
 """Characters of the rendered vocabulary, 70 % of them for what is used most (as the original)."""
 STABLE = 0.7
-TYPO_LETTERS = 7
-"""Letters from which a word may be another one with a typo. `python -m benchmarks vocabulary`
-shows what each length joins in real keyword lists."""
+DOUBLED_LETTERS, SWAPPED_LETTERS, MISSING_LETTERS = 7, 8, 9
+"""Letters from which a word may be another one that was mistyped so. Shorter ones are other words
+(`framing` and `farming`, `scaling` and `scalping`): `python -m benchmarks vocabulary` shows what
+each length joins in real keyword lists."""
 
 _ADDRESS = pattern(r"(?i)[a-z][a-z0-9+.-]*://|www\.|\S+@\S+\.\S+")
 _PATH = pattern(
-    r"(?:^|\s)(?:~?/|\.{1,2}/|[A-Za-z]:\\)\S|\S/\S+/\S|\S\.(?:md|py|ts|js|json|ya?ml|toml)$"
+    r"(?:^|\s)(?:~?/|\.{1,2}/|[A-Za-z]:\\)\S|\S/\S+/\S|\S\.(?:md|py|ts|json|ya?ml|toml)$"
 )
 _ISSUE = pattern(r"(?:^|\s)#\d+$|^[A-Z][A-Z0-9]+-\d+$")
 _ID = pattern(r"^(?=.*[\d_-])[A-Z0-9_-]{4,}$|^[0-9a-f]{7,}$|^[\d\W_]+$")
 _JOINTS = pattern(r"[\s_\-‐‑–]+")
 _LETTERS = pattern(r"[a-z]+")
+_NO_PLURALS = frozenset(
+    "always canvas chaos https jenkins news pandas pros rails series species windows".split()
+)
+"""Words that are no plural of what they would be without their s."""
+_SILENT_E = ("che", "she", "xe", "ze")
 
 
 class Word(NamedTuple):
@@ -55,19 +61,18 @@ def key_of(keyword: str) -> str:
 
 
 def _singular(word: str) -> str:
-    """Return an English word without its plural; other words, and short ones, as they are."""
-    if (
-        not word.isascii()
-        or not word.isalpha()
-        or len(word) < 4
-        or word.endswith(("ss", "us", "is"))
-    ):
+    """Return what an English word and its plural have in common (`cache` and `caches`: `cach`);
+    other words, and short ones, as they are.
+    """
+    if not word.isascii() or not word.isalpha() or len(word) < 4 or word in _NO_PLURALS:
         return word
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("ches", "shes", "sses", "xes", "zes")):
-        return word[:-2]
-    return word[:-1] if word.endswith("s") else word
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+        if word.endswith("sse"):
+            return word[:-1]
+    if word.endswith("ie") and len(word) > 4:
+        return word[:-2] + "y"
+    return word[:-1] if word.endswith(_SILENT_E) and len(word) > 3 else word
 
 
 class Vocabulary:
@@ -81,6 +86,14 @@ class Vocabulary:
                 groups.setdefault(key_of(word.text), []).append(word)
         self._by_key = {key: _joined(group) for key, group in groups.items() if key}
         self.words = tuple(sorted(self._by_key.values(), key=lambda one: (-one.uses, one.text)))
+        self._texts = frozenset(word.text for word in self.words)
+        self._alike: dict[tuple[str, int], list[str]] = {}
+        for key in self._by_key:
+            self._alike.setdefault((key[0], len(key)), []).append(key)
+
+    def __contains__(self, keyword: str) -> bool:
+        """Tell whether the keyword is in use in exactly this form."""
+        return keyword in self._texts
 
     @classmethod
     def of(cls, memories: Iterable[Memory]) -> Vocabulary:
@@ -101,10 +114,12 @@ class Vocabulary:
 
     def _near(self, key: str) -> Word | None:
         """Return the one word that differs by a typo; None where several do, or none."""
-        if len(key) < TYPO_LETTERS or not _LETTERS.fullmatch(key.replace(" ", "")):
+        if len(key) < DOUBLED_LETTERS or not _LETTERS.fullmatch(key.replace(" ", "")):
             return None
-        near = [word for other, word in self._by_key.items() if _is_typo(key, other)]
-        return near[0] if len(near) == 1 else None
+        lengths = range(len(key) - 1, len(key) + 2)
+        others = (other for size in lengths for other in self._alike.get((key[0], size), ()))
+        near = [other for other in others if is_typo(key, other)]
+        return self._by_key[near[0]] if len(near) == 1 else None
 
     def render(self, budget: int = BUDGET) -> str:
         """Return it as text for a writer, in at most `budget` characters: comma-separated, first
@@ -124,10 +139,11 @@ def _joined(group: list[Word]) -> Word:
     return Word(metadata(best.text), uses, max(one.recent_ns for one in group))
 
 
-def _is_typo(key: str, other: str) -> bool:
-    """Tell whether one is the other with a letter missing, doubled, or swapped with its neighbour.
+def is_typo(key: str, other: str) -> bool:
+    """Tell whether one is the other with a letter doubled, missing, or swapped with its neighbour.
 
-    A letter in place of another is mostly another word (`context`, `contest`).
+    A letter in place of another is mostly another word (`context`, `contest`), and so is one more
+    at the end (`compile`, `compiler`).
     """
     if key[0] != other[0] or key.count(" ") != other.count(" "):
         return False
@@ -135,7 +151,19 @@ def _is_typo(key: str, other: str) -> bool:
         return False
     if OSA.distance(key, other, score_cutoff=1) != 1:
         return False
-    return len(key) != len(other) or sorted(key) == sorted(other)
+    short, long = sorted((key, other), key=len)
+    if len(short) == len(long):
+        return len(key) >= SWAPPED_LETTERS and sorted(key) == sorted(other)
+    if long[:-1] == short:
+        return False
+    least = DOUBLED_LETTERS if _is_doubled(short, long) else MISSING_LETTERS
+    return len(short) >= least
+
+
+def _is_doubled(short: str, long: str) -> bool:
+    """Tell whether the letter that `long` has more stands beside its like."""
+    at = next(i for i, letter in enumerate(short) if letter != long[i])
+    return long[at] in (long[at - 1], short[at])
 
 
 def _fill(shown: dict[str, None], words: Iterable[Word], room: int) -> int:

@@ -218,13 +218,8 @@ def _report(error: RecallError, as_json: bool) -> None:
 
 
 def _register() -> None:
-    from recall.faces import hosts, migrate, reading, serving, setup
+    from recall.faces import hosts, migrate, reading, serving, setup, vocabulary
 
-    for command in (
-        *setup.COMMANDS,
-        *reading.COMMANDS,
-        *serving.COMMANDS,
-        *hosts.COMMANDS,
-        *migrate.COMMANDS,
-    ):
+    faces = (setup, reading, vocabulary, serving, hosts, migrate)
+    for command in (command for face in faces for command in face.COMMANDS):
         cli.add_command(command)

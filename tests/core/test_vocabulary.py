@@ -25,8 +25,12 @@ def of(*words: str, **used: int) -> Vocabulary:
         ("dependency", "dependencies"),
         ("batch", "batches"),
         ("kubernetes", "kuberentes"),
-        ("kubernetes", "kubernets"),
+        ("kubernetes", "kubernettes"),
         ("authentication", "authenticaton"),
+        ("repositories", "repostories"),
+        ("cache", "caches"),
+        ("cookie", "cookies"),
+        ("batch size", "batch sizes"),
         ("部署", "部署"),
     ],
 )
@@ -46,6 +50,9 @@ def test_a_keyword_in_another_spelling_is_the_one_in_use(known: str, new: str) -
             ("process", "princess"),
             ("unit", "units test"),
         ),
+        *(("compile", "compiler"), ("scaling", "scalping"), ("framing", "farming")),
+        *(("remainder", "reminder"), ("manifest", "manifesto"), ("caching", "catching")),
+        *(("http", "https"), ("window", "windows"), ("new", "news"), ("ssh key", "ssl key")),
         *(("analysis", "analyses plan"), ("deploy", "deployer"), ("release 41", "release 42")),
     ],
 )
@@ -57,7 +64,8 @@ def test_what_only_looks_alike_stays_itself(known: str, new: str) -> None:
 def test_where_two_could_be_meant_none_is() -> None:
     """A typo that is one letter from two words is nobody's."""
     assert of("contacts form", "contract form").canonical("contact form") == "contacts form"
-    assert of("compiler", "complier").canonical("compler") == "compler"
+    assert of("conversation", "convesrations").canonical("convesration") == "convesrations"
+    assert of("distributor", "distirbutor").canonical("distrbutor") == "distrbutor"
 
 
 def test_the_most_used_spelling_counts() -> None:

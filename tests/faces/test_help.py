@@ -33,6 +33,7 @@ ARGUMENTS = {
     "fetch": ["project:tech-stack.md"],
     "explore": [],
     "call": ['{"mode": "explore"}'],
+    "vocabulary": [],
     "mcp": ["--json"],
     "install": ["claude-code", "--dry-run"],
     "uninstall": ["claude-code", "--dry-run"],
