@@ -112,7 +112,7 @@ class Migrating:
 def _heuristic(recall: Migrating) -> Annotator:
     from recall.engine.heuristic import HeuristicAnnotator
 
-    made = HeuristicAnnotator()
+    made = HeuristicAnnotator(recall.settings.taxonomy)
     memories = recall.store.refresh().memories.values()
     for scope in {memory.scope for memory in memories if not memory.structured}:
         made.learn(recall.store, scope, (one for one in memories if one.scope == scope))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from recall.core.lazy import pattern
-from recall.model import TAXONOMY, TYPES, UNCATEGORIZED, Memory
+from recall.model import TAXONOMY, TYPES, UNCATEGORIZED, Memory, Metadata, Taxonomy
 
-_NEIGHBOURS = 5
-_ALIKE = 0.12
-"""The least share of common terms at which another memory counts as like this one."""
-_ENOUGH = 0.2
+_NEIGHBOURS = 7
+_ALIKE, _ALIKE_TYPE = 0.04, 0.08
+"""How near another memory must be to have a say: one category is rarely worse than a guess by
+cues, while a type that few memories name is not everybody's."""
+_FEW = 10
+"""Memories that may share a term, whatever their share of all is."""
 _FOLDER_SHARE = 0.6
 
 _TYPE_CUES = (
@@ -93,7 +97,7 @@ _BY_TYPE = {
 
 
 class Neighbour(NamedTuple):
-    """A memory that already has metadata of its own, as a guess compares it."""
+    """A memory that has a category or a type of its own, as a guess compares it."""
 
     terms: frozenset[str]
     type: str
@@ -101,10 +105,24 @@ class Neighbour(NamedTuple):
     folder: str
 
 
+Near = tuple[float, Neighbour]
+"""How near another memory is, 0 to 1, and that memory."""
+
+
 def neighbour(memory: Memory) -> Neighbour:
-    """Return a structured memory as a neighbour."""
-    words = " ".join((memory.title, memory.description, *memory.keywords)).lower()
-    return Neighbour(terms_of(words), memory.type, memory.category, folder_of(memory.path))
+    """Return a structured memory as a neighbour, by its metadata alone."""
+    about = (memory.title, memory.description, *memory.keywords)
+    category = "" if memory.category == UNCATEGORIZED else memory.category
+    return Neighbour(terms_of(" ".join(about)), memory.type, category, folder_of(memory.path))
+
+
+def neighbour_of(known: Metadata, path: str, said: Iterable[str] = ()) -> Neighbour:
+    """Return a file as a neighbour: by what its own head says, which may be a part of what a
+    memory needs, and by the words that its body stands for.
+    """
+    about = (known.title, known.description, *known.keywords, *said)
+    category = known.category.partition("/")[0].strip()
+    return Neighbour(terms_of(" ".join(about)), known.type, category, folder_of(path))
 
 
 def terms_of(text: str) -> frozenset[str]:
@@ -121,71 +139,109 @@ def folder_of(path: str) -> str:
 
 
 class Guesser:
-    """Guesses from structured memories of the same scope; without any, from cues alone."""
+    """Guesses from other memories of the same scope; without any, from cues alone."""
 
     def __init__(self, neighbours: Iterable[Neighbour] = ()) -> None:
-        self._neighbours = tuple(neighbours)
+        """`neighbours` that have neither a category nor a type are passed over."""
+        self._neighbours = tuple(one for one in neighbours if one.category or one.type)
         self._by_folder: dict[str, Counter[str]] = {}
-        for one in self._neighbours:
-            if one.folder and one.category != UNCATEGORIZED:
+        self._with: dict[str, list[int]] = {}
+        for number, one in enumerate(self._neighbours):
+            if one.folder and one.category:
                 self._by_folder.setdefault(one.folder, Counter())[one.category] += 1
+            for term in one.terms:
+                self._with.setdefault(term, []).append(number)
+        self._names = sorted({one.category for one in self._neighbours if one.category})
+        self._norms = [self._norm(one.terms) for one in self._neighbours]
 
-    def type(self, path: str, terms: frozenset[str], text: str) -> str:
+    def type(self, path: str, near: Sequence[Near], text: str) -> str:
         """Return the type: by the folder's name, by neighbours, by cues; a project's at last."""
         for part in path.lower().split("/")[:-1]:
             for kind in TYPES:
                 if part in (kind, f"{kind}s"):
                     return kind
-        near = _vote((share, one.type) for share, one in self._near(terms) if one.type in TYPES)
-        if near:
-            return near
+        like = _vote(
+            (share, one.type) for share, one in near if share >= _ALIKE_TYPE and one.type in TYPES
+        )
+        if like:
+            return like
         head = text[:1_500]
         counts = {kind: len(cues.findall(head)) for kind, cues in _TYPE_CUES}
         best = max(counts, key=lambda kind: counts[kind])
         return best if counts[best] >= 2 else "project"
 
-    def category(self, path: str, terms: frozenset[str], title: str, text: str, kind: str) -> str:
-        """Return the category: what the folder's memories have, the folder itself, what is like
-        it, what the title and the text say, what the type suggests.
+    def category(
+        self, path: str, near: Sequence[Near], terms: frozenset[str], text: str, kind: str
+    ) -> str:
+        """Return the category: what the folder's memories have, what is like it, the folder
+        itself, what the text, its title in the first line, says, what the type suggests.
         """
         folder = folder_of(path)
         there = self._by_folder.get(folder)
         usual = min(there, key=lambda name: (-there[name], name)) if there else ""
         if there and there[usual] >= _FOLDER_SHARE * there.total():
             return usual
-        if folder and not there and not folder.startswith("."):
+        if folder and not there and not folder.startswith((".", "_")):
             return _as_taxonomy(folder)
-        near = _vote(
-            (share, one.category)
-            for share, one in self._near(terms)
-            if one.category != UNCATEGORIZED
-        )
-        cues = near or _by_cues(title, text)
-        return cues or usual or _BY_TYPE.get(kind, "project_introduction")
+        like = self._named(terms) or _vote((share, one.category) for share, one in near)
+        return like or _by_cues(text) or usual or by_cues_or_type(text, kind)[0]
 
-    def _near(self, terms: frozenset[str]) -> list[tuple[float, Neighbour]]:
-        scored = []
-        for number, one in enumerate(self._neighbours):
-            common = len(terms & one.terms)
-            if common:
-                share = common / (len(terms) * len(one.terms)) ** 0.5
-                if share >= _ALIKE:
-                    scored.append((-share, number, one))
-        return [(-share, one) for share, _, one in sorted(scored)[:_NEIGHBOURS]]
+    def _named(self, terms: frozenset[str]) -> str:
+        """Return the category in use whose name is one of the terms; '' where none or several."""
+        named = [name for name in self._names if name.lower() in terms]
+        return named[0] if len(named) == 1 else ""
+
+    def near(self, terms: frozenset[str]) -> list[Near]:
+        """Return the memories most like these terms, the nearest first, each with how near."""
+        common: dict[int, float] = {}
+        for term in terms:
+            weight = self._weight(term)
+            for number in self._with.get(term, ()) if weight else ():
+                common[number] = common.get(number, 0.0) + weight
+        least = _ALIKE * self._norm(terms)
+        alike = [
+            (round(weight / (least / _ALIKE * self._norms[number]), 9), -number)
+            for number, weight in common.items()
+            if weight >= least * self._norms[number]
+        ]
+        return [(share, self._neighbours[-i]) for share, i in heapq.nlargest(_NEIGHBOURS, alike)]
+
+    def _weight(self, term: str) -> float:
+        """Return what it tells that two memories have the term in common: more if few have it,
+        and nothing where one in four does.
+        """
+        holding, known = len(self._with.get(term, ())), len(self._neighbours)
+        if holding > _FEW and 4 * holding > known:
+            return 0.0
+        return math.log(1 + known / (holding or 1)) ** 2
+
+    def _norm(self, terms: frozenset[str]) -> float:
+        return math.sqrt(math.fsum(self._weight(term) for term in terms)) or 1.0
 
 
-def _vote(near: Iterable[tuple[float, str]]) -> str:
-    """Return the value for which the nearest ones speak, each as much as it is alike; empty where
-    that is too little to go by.
-    """
-    weight: dict[str, float] = {}
-    for share, value in near:
-        weight[value] = weight.get(value, 0.0) + share
-    best = max(weight, key=lambda value: weight[value], default="")
-    return best if weight.get(best, 0.0) >= _ENOUGH else ""
+def _vote(votes: Iterable[tuple[float, str]]) -> str:
+    """Return the value that the nearest have, each counting by how near it is; '' without any."""
+    sums: dict[str, float] = {}
+    for share, value in votes:
+        if value:
+            sums[value] = sums.get(value, 0.0) + share
+    return max(sums, key=lambda value: sums[value], default="")
 
 
-def _by_cues(title: str, text: str) -> str:
+def by_cues_or_type(text: str, kind: str) -> tuple[str, ...]:
+    """Return the categories that a text suggests by itself, the better one first."""
+    by_type = _BY_TYPE.get(kind, "project_introduction")
+    said = _by_cues(text)
+    return (said, by_type) if said else (by_type,)
+
+
+def within(taxonomy: Taxonomy, categories: Iterable[str]) -> str:
+    """Return the first category that a strict taxonomy knows."""
+    return next((one for one in categories if one in taxonomy.names), UNCATEGORIZED)
+
+
+def _by_cues(text: str) -> str:
+    title = text.partition("\n")[0]
     for category, cues in _CATEGORY_CUES:
         if cues.search(title):
             return category

@@ -12,14 +12,15 @@ from typing import NamedTuple
 
 from recall.core.analysis import RUN
 from recall.core.annotation import Annotation, Unannotated
-from recall.core.derive import cut
-from recall.core.guess import Guesser, terms_of
+from recall.core.derive import cut, from_body
+from recall.core.guess import Guesser, by_cues_or_type, terms_of, within
 from recall.core.lazy import pattern
 from recall.core.metadata import (
     MAX_KEYWORD,
     MAX_KEYWORDS_TOTAL,
     MAX_SCENARIO,
     MAX_SCENARIOS,
+    MAX_TITLE,
     MAX_WORD,
     MIN_KEYWORDS,
     clean,
@@ -27,6 +28,7 @@ from recall.core.metadata import (
 from recall.core.sink import metadata
 from recall.core.terms import MAX_TEXT, Corpus, Term, prose, weighed
 from recall.core.vocabulary import Vocabulary, is_reusable, key_of
+from recall.model import Metadata, Taxonomy
 
 KEYWORDS = 6
 """Written at most (DESIGN.md, section 2)."""
@@ -39,6 +41,22 @@ _SCENARIO = pattern(
     r"((?:use (?:this |it )?)?(?:when(?:ever)?|before|after|if|while) [^.!?;:\n()|]{8,})"
 )
 _SCENARIO_ZH = pattern(r"((?:当|在)?[^，。；！？\n|]{2,24}(?:的时候|之前|之后|时)(?=[，。；]|$))")
+_SAID = 20
+"""Terms by which a memory is compared with others."""
+_PLACEHOLDER = pattern(r"\s*\{\{[^{}]*\}\}\s*")
+_NAMELESS = frozenset(("readme", "index", "_index", "skill", "notes", "main"))
+_DATE = pattern(r"(?<!\d)(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?!\d)")
+_UUID = pattern(
+    r"(?i)(?<![0-9a-z])(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40})(?![0-9a-z])"
+)
+_JOINT = pattern(r"[-_\s]+|(?<=\D)\.(?=\D)")
+_HUMP = pattern(r"(?<=[a-z0-9])(?=[A-Z])")
+_STATUS = pattern(
+    r"(?i)\s*(?:[-*>]\s+)?[*_]{0,2}"
+    r"(?:status|state|date|created|updated|last updated|owner|authors?|version|tags?|scope|audience"
+    r"|source|type|priority|状态|日期|时间|作者|版本|标签|更新)[*_]{0,2}\s*[:：]"
+)
 _WORD_BREAK = pattern(r"[\s_\-./]+")
 
 
@@ -47,6 +65,7 @@ class Learned(NamedTuple):
 
     corpus: Corpus = Corpus()
     guesser: Guesser = Guesser()
+    taxonomy: Taxonomy = Taxonomy()
 
 
 def annotate(memory: Unannotated, vocabulary: Vocabulary, learned: Learned) -> Annotation:
@@ -54,12 +73,20 @@ def annotate(memory: Unannotated, vocabulary: Vocabulary, learned: Learned) -> A
     known = memory.parsed.metadata
     body = memory.parsed.body[:MAX_TEXT]
     title = known.title or memory.path
-    description = known.description or title
+    if "name" in known.missing or _PLACEHOLDER.fullmatch(title):
+        title = title_of(title, memory.path)
+    description = known.description
+    if "description" in known.missing:
+        description = description_of(description, body)
+    description = description or title
     terms = weighed(title, description, body, learned.corpus)
-    words = terms_of(" ".join((title, description, *(term.text for term in terms[:20]))))
+    words = terms_of(" ".join((title, description, *(term.text for term in terms[:_SAID]))))
     text = f"{title}\n{description}\n{prose(body)}"
-    kind = known.type or learned.guesser.type(memory.path, words, text)
-    category = known.category or learned.guesser.category(memory.path, words, title, text, kind)
+    near = learned.guesser.near(words)
+    kind = known.type or learned.guesser.type(memory.path, near, text)
+    category = known.category or learned.guesser.category(memory.path, near, words, text, kind)
+    if not known.category and learned.taxonomy.strict:
+        category = within(learned.taxonomy, (category, *by_cues_or_type(text, kind)))
     return Annotation(
         name=metadata(title),
         description=metadata(description),
@@ -70,14 +97,49 @@ def annotate(memory: Unannotated, vocabulary: Vocabulary, learned: Learned) -> A
     )
 
 
+def said(known: Metadata, body: str, corpus: Corpus) -> list[str]:
+    """Return the words that a memory's body stands for when others are compared with it."""
+    terms = weighed(known.title, known.description, body, corpus)
+    return [term.text for term in terms[:_SAID]]
+
+
+def title_of(derived: str, path: str) -> str:
+    """Return a title that a person would give: the derived one, or the words of the file's name.
+
+    A name that says nothing (`README.md`) gives its folder's; dates stand behind, ids go.
+    """
+    folder, _, file = path.rpartition("/")
+    stem = file.rpartition(".")[0] or file
+    if derived.strip() != clean(stem, MAX_TITLE) and not _PLACEHOLDER.fullmatch(derived):
+        return derived
+    if stem.casefold() in _NAMELESS and folder:
+        stem = folder.rpartition("/")[2]
+    dates = _DATE.findall(stem)
+    words = _UUID.sub(" ", _DATE.sub(" ", stem))
+    words = _HUMP.sub(" ", words) if not _JOINT.search(words) else words
+    plain = " ".join(_JOINT.sub(" ", words).split())
+    plain = plain[:1].upper() + plain[1:] if plain.islower() else plain
+    return " ".join((plain, *dates)).strip() or derived
+
+
+def description_of(derived: str, body: str) -> str:
+    """Return the first sentence that says something: `Status: draft` above it does not, and a
+    template's placeholder says nothing at all.
+    """
+    if not _STATUS.match(derived) and not _PLACEHOLDER.fullmatch(derived):
+        return derived
+    lines = [line for line in body.split("\n") if not _STATUS.match(line) and "{{" not in line]
+    found = from_body("\n".join(lines)).sentence
+    return found or ("" if _PLACEHOLDER.fullmatch(derived) else derived)
+
+
 def keywords(terms: list[Term], vocabulary: Vocabulary, fallback: Iterable[str]) -> tuple[str, ...]:
     """Return two to six keywords, the most telling first."""
-    known = {word.text for word in vocabulary.words}
     ranked: dict[str, float] = {}
     for term in terms[:40]:
         word = vocabulary.canonical(clean(metadata(term.text), MAX_KEYWORD + 1))
         if len(word) <= MAX_KEYWORD and is_reusable(word):
-            weight = term.weight * (_KNOWN if word in known else 1.0)
+            weight = term.weight * (_KNOWN if word in vocabulary else 1.0)
             ranked[word] = max(ranked.get(word, 0.0), weight)
     best = sorted(ranked, key=lambda word: (-ranked[word], word))
     kept: list[str] = []

@@ -13,6 +13,7 @@ from recall.core.metadata import parse_memory
 from recall.core.splice import Refused, splice
 from recall.core.terms import Corpus
 from recall.core.vocabulary import Vocabulary, Word
+from recall.model import Taxonomy
 
 BARCODE = """# Rotating the barcode key
 
@@ -62,6 +63,55 @@ def test_chinese_is_described_in_chinese() -> None:
     assert all(not one.isascii() for one in found.usage_scenarios)
 
 
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("ops/staging-deploy_checklist.md", "Staging deploy checklist"),
+        ("2026-06-03-team-standup.md", "Team standup 2026-06-03"),
+        ("2026-06-03.md", "2026-06-03"),
+        ("rotateBarcodeKey.md", "rotate Barcode Key"),
+        ("skills/barcode-keys/README.md", "Barcode keys"),
+        ("4f9d2c1a77-lost-key.md", "Lost key"),
+        ("01234567-89ab-cdef-0123-456789abcdef_notes-on-keys.md", "Notes on keys"),
+        ("ADR-0012-use-postgres.md", "ADR 0012 use postgres"),
+        ("预发布-部署.md", "预发布 部署"),
+    ],
+)
+def test_a_file_without_a_heading_is_named_by_its_name(path: str, title: str) -> None:
+    """Words of a slug, the date behind them, ids left out; a README has its folder's name."""
+    assert of("Ask Aiko first.\n", path).name == title
+
+
+def test_a_status_line_describes_nothing() -> None:
+    """`Status: draft` is passed over for the first sentence; where nothing else is, it stays."""
+    text = "# Keys\n\n**Status:** DRAFT\n- Owner: Aiko\n\nThe barcode key is rotated by hand.\n"
+    assert of(text).description == "The barcode key is rotated by hand."
+    assert of("# 部署\n\n状态：草稿\n\n先问值班人员。\n").description == "先问值班人员。"
+    assert of("# Keys\n\nStatus: DRAFT\n").description == "Status: DRAFT"
+
+
+def test_a_template_is_named_by_its_file() -> None:
+    """A placeholder is no title and no sentence, and is never written."""
+    found = of("# {{title}}\n\n{{summary}}\n\nAsk Aiko first.\n", "templates/weekly-report.md")
+    assert (found.name, found.description) == ("Weekly report", "Ask Aiko first.")
+    named = of("---\nname: '{{title}}'\n---\n{{body}}\n", "templates/weekly-report.md")
+    assert named.description == "Weekly report"
+
+
+def test_a_name_in_backticks_is_a_word_and_a_slug_is_several() -> None:
+    """`ImageReader` can be searched for; `mac-clean-zip-files` is what it is made of."""
+    found = of("# Frames\n\nRead by `ImageReader`, later `ImageReader` again.\n", "x.md")
+    assert "ImageReader" in found.keywords
+    assert "zip" in of("Ask Aiko.\n", "mac-clean-zip-files.md").keywords
+
+
+def test_a_chance_run_of_chinese_is_no_keyword() -> None:
+    """What stands between function characters once, in one memory, is no word."""
+    found = of("# 输入法\n\n在屏幕上拿到截图。输入法很慢，输入法要重装。\n", "x.md")
+    assert found.keywords[0] == "输入法"
+    assert not any("屏幕上拿" in word for word in found.keywords)
+
+
 def test_the_vocabulary_is_reused() -> None:
     """A keyword that others use is written as they write it."""
     assert "Scanners" in of(BARCODE, "notes/barcode.md", "Scanners").keywords
@@ -93,6 +143,19 @@ def test_without_a_folder_what_is_alike_or_said_tells() -> None:
     assert of("# 踩坑记录\n\n无\n", "a.md").category == "common_pitfall"
 
 
+def test_a_category_that_is_named_and_in_use_is_taken() -> None:
+    """Where memories of a folder differ, a category's own name in the text decides."""
+    there = [
+        Neighbour(terms_of("lamps"), "", "warehouse", "ops"),
+        Neighbour(terms_of("scanner"), "", "barcodes", "ops"),
+    ]
+    learned = Learned(guesser=Guesser(there))
+    assert (
+        of("# The warehouse\n\nAll of it.\n", "ops/a.md", learned=learned).category == "warehouse"
+    )
+    assert of("# A scanner\n\nRed.\n", "ops/b.md", learned=learned).category == "barcodes"
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -109,6 +172,16 @@ def test_without_a_folder_what_is_alike_or_said_tells() -> None:
 def test_the_type_by_what_is_said(text: str, kind: str) -> None:
     """Rules, preferences, addresses; otherwise it is the project's."""
     assert of(text, "a.md").type == kind
+
+
+def test_a_strict_taxonomy_gets_no_category_that_it_does_not_know() -> None:
+    """What would be the folder's name is then what the text or the type suggests."""
+    strict = Learned(taxonomy=Taxonomy(strict=True))
+    assert of(BARCODE, "warehouse/a.md", learned=strict).category == "project_introduction"
+    assert of("# 踩坑记录\n\n无\n", "x/a.md", learned=strict).category == "common_pitfall"
+    own = Learned(taxonomy=Taxonomy(("work", "home"), strict=True))
+    assert of(BARCODE, "warehouse/a.md", learned=own).category == "uncategorized"
+    assert of(BARCODE, "work/a.md", learned=own).category == "work"
 
 
 def test_what_is_known_is_kept() -> None:
