@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 COMMANDS = {
-    "annotate": "benchmarks.annotate",
+    "annotate": "benchmarks.annotate.command",
     "concurrency": "benchmarks.concurrency",
     "crash": "benchmarks.crash",
     "hooks": "benchmarks.hooks",
@@ -27,6 +27,7 @@ COMMANDS = {
     "tokens": "benchmarks.tokens",
     "transcript": "benchmarks.transcript",
     "turns": "benchmarks.turns.command",
+    "vocabulary": "benchmarks.vocabulary",
     "watching": "benchmarks.watching",
 }
 
