@@ -114,6 +114,6 @@ def test_a_scope_that_is_not_visible_counts_for_nothing(tmp_path: Path, opened: 
     project = tmp_path / "shop"
     complete(project / ".recall" / "memory", "a.md")
     write(project / ".recall" / "team", "b.md", "Plain.\n")
-    found = readiness(opened(roots=[], cwd=project).snapshot())
+    found = readiness(opened(roots=None, cwd=project).snapshot())
     assert [one.scope for one in found.scopes] == ["project"]
     assert found.ready
