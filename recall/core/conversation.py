@@ -199,7 +199,11 @@ class Conversation(Struct, frozen=False):
         Of two trees the one that is confirmed last is the one that the model takes for current.
         """
         prepared = self.pending.pop(id, None)
-        if prepared is None or prepared.epoch != self.epoch:
+        if prepared is None:
+            return False
+        if prepared.epoch != self.epoch:
+            if prepared.revision and prepared.revision != self.revision:
+                self.revision = ""  # it may stand below the newer tree, and be taken for current
             return False
         self._move(modes.confirmed(self.mode, id, at or time.time()))
         self._add(prepared._replace(at=at or prepared.at))

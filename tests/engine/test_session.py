@@ -241,3 +241,19 @@ def test_the_fences_tokens_are_those_of_the_fence() -> None:
         f'<{deliveries.FENCE} delivery="{"0f1e2d" * 2}" {deliveries.NOTE}>\n</{deliveries.FENCE}>'
     )
     assert estimate_tokens(fence) == deliveries._FENCE_TOKENS
+
+
+def test_an_old_tree_that_was_sent_after_a_newer_one_brings_that_again(
+    opened: Opener, root: Path
+) -> None:
+    """Prepared before a compaction: where it stands is not known, so the newest comes last."""
+    write(root, "a.md", "A.\n", name="A", description="the first")
+    session = opened().session()
+    old = session.begin_turn("")
+    session.compacted()
+    write(root, "b.md", "B.\n", name="B", description="the second")
+    session.confirm(session.begin_turn(""))
+    assert session.begin_turn("").router is None
+    assert not session.confirm(old)
+    again = session.begin_turn("")
+    assert again.router is not None and "] B" in again.router.text
