@@ -4,7 +4,6 @@ how often the conversations of a project were compacted. Hooks write it, the MCP
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from recall.disk.healing import healed
+from recall.disk.healing import opened
 
 FILE = "hosts.sqlite"
 _BUSY_S = 5.0
@@ -105,11 +104,7 @@ class HostLog:
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self.folder / FILE
-        if not path.exists():
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        db = healed(path, _connected)
+        db = opened(self.folder / FILE, "synchronous = NORMAL", busy_s=_BUSY_S)
         try:
             if db.execute("PRAGMA user_version").fetchone()[0] == 0:
                 db.execute("PRAGMA journal_mode = WAL")
@@ -121,14 +116,3 @@ class HostLog:
             db.execute("COMMIT")
         finally:
             db.close()
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
-    try:
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except BaseException:
-        db.close()
-        raise
-    return db

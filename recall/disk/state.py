@@ -8,7 +8,6 @@ written in one short transaction, as rows added and removed.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +20,7 @@ from recall.core.digest import sha256
 from recall.core.modes import Mode
 from recall.core.residency import Residency
 from recall.core.spending import Cost, Spent
-from recall.disk.healing import healed
+from recall.disk.healing import opened
 from recall.disk.lock import file_lock
 from recall.errors import StoreError
 
@@ -184,11 +183,8 @@ class StoredSessions:
         return max(switched, key=lambda one: one[1].last.at if one[1].last else 0, default=None)
 
     def _opened(self) -> sqlite3.Connection:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._folder / FILE
-        if not path.exists():
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        db = healed(path, _connected)
+        pragmas = ("journal_mode = WAL", "synchronous = NORMAL")
+        db = opened(self._folder / FILE, *pragmas, busy_s=_BUSY_S)
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if version != _VERSION:
             self._create(db, version)
@@ -208,18 +204,6 @@ class StoredSessions:
             for statement in (one for step in steps for one in step):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {_VERSION}")
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
-    try:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except BaseException:
-        db.close()
-        raise
-    return db
 
 
 @contextmanager

@@ -224,9 +224,9 @@ class Session:
 
     @property
     def number(self) -> int:
-        """How many turns have begun."""
-        with self._sessions.hold(self.id) as talk:
-            return talk.number
+        """How many turns have begun, as far as was kept; asking writes nothing."""
+        talk = self._sessions.look(self.id)
+        return talk.number if talk else 0
 
     def reconcile(self, messages: object) -> Held:
         """Evict exactly what the conversation no longer holds; returns what it does hold.

@@ -26,6 +26,7 @@ from recall.core.hosts import (
 from recall.disk import config, places
 from recall.disk.hostlog import HostLog
 from recall.disk.processes import host_process
+from recall.engine import hosted
 from recall.errors import RequestError
 from recall.settings import Arguments, Settings
 
@@ -165,7 +166,7 @@ def _note(recall: app.Recall, host: Host, ask: Ask, session: str) -> None:
         process=str(process) if process else "",
         ended=ask.event == ENDS,
         compacted=ask.event in (COMPACTS, COMPACTED)
-        or (ask.event == STARTS and ask.text("source") == "compact"),
+        or (ask.event == STARTS and ask.text("source") == hosted.COMPACTED),
     )
 
 
