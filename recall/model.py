@@ -12,6 +12,15 @@ SCOPES = ("project", "user", "team")
 
 TYPES = ("user", "feedback", "project", "reference")
 
+TRACKS = ("user", "agent")
+"""Whom a memory is about: the user, or what an agent works on (dsh-memory-protocol/v1, 2)."""
+
+
+def track_of(type: str) -> str:
+    """Return the track of a memory's type: `user` and `feedback` are about the user."""
+    return "user" if type in ("user", "feedback") else "agent"
+
+
 TAXONOMY = (
     "basic_information",
     "hobbies",

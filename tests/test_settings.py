@@ -11,17 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall.model import SCOPES, Root, Taxonomy, Unavailable
-from recall.settings import (
+from recall.settings import LANGUAGES, MODES, Limits, Settings
+from recall.settings_table import (
     BY_NAME,
     KEYS,
-    LANGUAGES,
-    MODES,
     PROJECT_REFUSES,
     PROJECT_ROUTER,
     TABLES,
     Key,
-    Limits,
-    Settings,
     merge_limit,
 )
 
@@ -186,6 +183,7 @@ def _row(key: Key) -> str:
         "flag": "`true` or `false`",
         "number": f"number, {key.low} to {key.high}",
         "names": "list of names",
+        "rules": "list of rules",
     }[key.kind]
     default = f"`{json.dumps(key.default)}`"
     if key.name == "taxonomy.names":

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from recall.settings import KEYS
+from recall.settings_table import KEYS
 
 Level = Literal["user", "project"]
 Part = Literal["hooks", "permission", "server"]

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from recall.settings import KEYS, Key
+from recall.settings_table import KEYS, Key
 
 _WIDTH = 88  # characters of a commented setting; longer lists go over several lines
 

@@ -16,17 +16,15 @@ from recall.disk.roots import Rooted, argument_roots, find_roots, is_trusted, ma
 from recall.errors import SettingsError
 from recall.model import Taxonomy
 from recall.settings import (
-    BY_NAME,
-    KEYS,
     Arguments,
-    Key,
     Limits,
     Llm,
     MigrationWishes,
     Settings,
     Telemetry,
-    merge_limit,
+    Writes,
 )
+from recall.settings_table import BY_NAME, KEYS, Key, merge_limit
 from recall.structs import Struct, field
 
 __all__ = ["Arguments", "Loaded", "load"]
@@ -189,6 +187,7 @@ def _settings(
             values["migration.background"], values["migration.rebuild_index"]
         ),
         llm=Llm(**{name: values[f"llm.{name}"] for name in Llm.__fields__}),
+        writes=Writes(**{name: values[f"writes.{name}"] for name in Writes.__fields__}),
         unavailable=rooted.unavailable,
         project_dir=str(project.folder),
         trusted=trusted,

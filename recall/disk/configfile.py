@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from recall.disk import places
 from recall.errors import SettingsError
 from recall.model import SCOPES
-from recall.settings import BY_NAME, KEYS, PROJECT_REFUSES, TABLES, Key
+from recall.settings_table import BY_NAME, KEYS, PROJECT_REFUSES, TABLES, Key
 
 MAX_BYTES = 256 * 1024
 """A larger settings file is a mistake."""

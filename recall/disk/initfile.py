@@ -18,7 +18,7 @@ from recall.disk.commented import commented_project, commented_user
 from recall.disk.configfile import decoded, parse, read_bytes, read_project_file, user_values
 from recall.errors import ConflictError, SettingsError
 from recall.model import SCOPES
-from recall.settings import BY_NAME
+from recall.settings_table import BY_NAME
 
 # tomlkit and difflib are imported where they are used: every command imports this
 # module, and one needs them (22 ms, measured).

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from recall.disk.config import Arguments, Loaded, load
 from recall.errors import RootError, SettingsError
 from recall.model import TAXONOMY, Root, Unavailable
-from recall.settings import KEYS, Llm, Settings
+from recall.settings import Llm, Settings
+from recall.settings_table import KEYS
 
 unless_root = pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything")
 

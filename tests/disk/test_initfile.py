@@ -19,7 +19,7 @@ from recall.disk.commented import commented_project, commented_user
 from recall.disk.config import Loaded, load
 from recall.disk.initfile import InitPlan, apply, plan_init
 from recall.errors import SettingsError
-from recall.settings import KEYS
+from recall.settings_table import KEYS
 
 
 class Place:

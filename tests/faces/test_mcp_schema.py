@@ -17,7 +17,8 @@ from recall.errors import RequestError
 from recall.faces import mcp_schema, mcp_server
 from recall.faces.talk import QUIET_S, TURN_S
 from recall.model import SCOPES
-from recall.settings import KEYS, LANGUAGES, Limits
+from recall.settings import LANGUAGES, Limits
+from recall.settings_table import KEYS
 
 jsonschema = pytest.importorskip("jsonschema", reason="comes with the mcp package")
 
