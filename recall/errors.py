@@ -12,6 +12,7 @@
     ├── ConflictError               .path; a file changed between reading and writing
     ├── AnnotationError             .retry .stop; an annotator gave no metadata for a memory
     ├── MigrationError              another process migrates, or there is nothing to take back
+    ├── WriteError                  .evidence; a write that was not made, with a code for why
     └── StoreError                  the cache can't be opened, built or locked
 
 Bad memory files raise nothing: what is wrong with them is a value, `recall.model.Fault`.
@@ -193,3 +194,21 @@ class MigrationError(RecallError):
     """A migration can't begin: another process migrates, or there is no such run to take back."""
 
     code = "MIGRATION_ERROR"
+
+
+class WriteError(RecallError):
+    """A write that was not made: nothing has changed. docs/writes.md lists the codes.
+
+    INVALID_INPUT, ENTRY_NOT_FOUND, AMBIGUOUS_MATCH, BUDGET_EXCEEDED, WRITE_DENIED (these as in
+    dsh-memory-protocol/v1), PINNED, OTHER_AGENT, DUPLICATE, SECRET_FOUND, SCOPE_UNAVAILABLE,
+    WRITE_SUPERSEDED, WRITE_CONFLICT, WRITE_FAILED, TOO_MANY_PROPOSALS, PROPOSAL_NOT_FOUND,
+    APPROVAL_NEEDS_PERSON. `evidence` holds JSON-ready values: used, limit, needed, candidates, …
+    """
+
+    def __init__(self, code: str, message: str, *, fix: str | None = None, **evidence: Any) -> None:
+        super().__init__(message, fix=fix)
+        self.code = code
+        self.evidence = evidence
+
+    def details(self) -> dict[str, Any]:
+        return {**super().details(), **self.evidence}

@@ -5,7 +5,7 @@ Narrow on purpose: list (as a snapshot), read, search. Nothing here knows of fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # a hook's process has no use for most of them
     from recall.core.snapshot import Snapshot
     from recall.core.splice import Refused
     from recall.core.vocabulary import Vocabulary
+    from recall.core.writing import Approval, Asker, Plan, Write
     from recall.model import Memory, Parsed
 
 
@@ -185,3 +186,64 @@ class AttemptLog(Protocol):
 
     def failures(self) -> Sequence[Failed]:
         """Return every failure that is known, by file."""
+
+
+@runtime_checkable
+class Answerer(Protocol):
+    """Who can be asked whether a write may be made: a person behind a terminal, a host, a page."""
+
+    @property
+    def name(self) -> str:
+        """What the audit calls it: `terminal`, `elicitation`, `callback`."""
+
+    def ask(self, approval: Approval) -> str:
+        """Return ALLOWED, REJECTED, CANCELLED or UNAVAILABLE (recall.core.writing).
+
+        Blocks until there is an answer. What it raises counts as UNAVAILABLE.
+        """
+
+
+class Detector(Protocol):
+    """What finds secrets (keys, tokens, private keys) in a text."""
+
+    def find(self, text: str) -> Sequence[tuple[str, int, int]]:
+        """Return kind, start and end, in characters, of each secret in the text."""
+
+
+class WriteFiles(Protocol):
+    """The files of a corpus, as writes see them."""
+
+    def exists(self, root: int, path: str) -> bool:
+        """Tell whether anything has this name, or would on a volume that ignores case."""
+
+    def writable(self, root: int) -> str:
+        """Return why nothing can be written below this root; empty where it can."""
+
+    def look(self, memory: Memory) -> bytes | Refused:
+        """Return the file's bytes as they are now, or why nothing is to be written to it."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep other writes out; brings in order first what a killed one left.
+
+        Raises WriteError where another one holds it too long.
+        """
+
+    def commit(self, plan: Plan, note: Mapping[str, object]) -> str:
+        """Make all of the plan's changes or none; returns the operation's name. Within `alone`.
+
+        Each file must still hold what the plan says it held. `note` is what the audit shall say:
+        it is kept in the journal, and audited by whoever completes the operation. Raises
+        WriteError (WRITE_CONFLICT, WRITE_FAILED) with all files as they were.
+        """
+
+
+class Proposals(Protocol):
+    """Writes that wait for a person."""
+
+    def put(
+        self, write: Write, asker: Asker, approval: Approval, plan: Plan, *, limit: int, days: int
+    ) -> int:
+        """Keep one; returns its number. Raises WriteError (TOO_MANY_PROPOSALS)."""
+
+    def pending(self) -> int:
+        """Return how many wait."""
