@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:  # a hook's process has no use for most of them
     from recall.core.annotation import Annotation, Unannotated
+    from recall.core.audit import Entry
     from recall.core.conversation import Conversation
     from recall.core.migration import Attempt, Cleared, Failed
     from recall.core.question import Question
@@ -84,6 +85,30 @@ class Sessions(Protocol):
 
     def end(self, id: str) -> None:
         """Forget a conversation."""
+
+
+class Ledger(Protocol):
+    """Where what was done is written down for good; docs/audit.md."""
+
+    def ready(self, characters: int = 0) -> None:
+        """Raise StoreError unless rows with so much text can be appended, also if the disk fills up
+        until then.
+
+        For whoever is about to write: what can't be recorded is not done.
+        """
+
+    def append(self, entry: Entry, *, synced: bool = True) -> int:
+        """Append one row; returns its number. With `synced` it is on disk afterwards.
+
+        Raises StoreError where it can't be appended.
+        """
+
+    def extend(self, entries: Sequence[Entry], *, synced: bool = True) -> list[int]:
+        """Append several rows at once, all or none; as `append`."""
+
+    def note(self, entries: Sequence[Entry]) -> None:
+        """Append what was handed over, not forced to disk. Never raises: a warning, told once,
+        says that rows are missing."""
 
 
 class Reranker(Protocol):
