@@ -51,6 +51,8 @@ class Draft(Struct):
     agent: str = ""
     source: str = ""
     pinned: bool | None = None
+    id: str = ""
+    """Of a new memory, once it is settled."""
 
     @property
     def track(self) -> str:
@@ -69,6 +71,8 @@ class Write(Struct):
     targets: tuple[str, ...] = ()
     scope: str = ""
     track: str = ""
+    at: str = ""
+    """When it was asked for, as ISO 8601 in UTC, once it is settled."""
 
 
 class Asker(NamedTuple):

@@ -17,8 +17,8 @@ _LEVEL = 6
 class Backups:
     """The previous bytes kept in one state folder; a content is kept once."""
 
-    def __init__(self, state_dir: Path) -> None:
-        self._folder = state_dir / FOLDER
+    def __init__(self, state_dir: Path, folder: str = FOLDER) -> None:
+        self._folder = state_dir / folder
 
     def keep(self, data: bytes) -> str:
         """Keep the bytes, on disk when this returns; returns their digest. Raises OSError."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import os
-import stat
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -17,80 +15,26 @@ from recall.core.migration import Attempt, Cleared, Undone
 from recall.core.splice import Refused
 from recall.disk import atomic, backups, leftovers
 from recall.disk.backups import Backups
-from recall.disk.guard import TooLarge, folder_inside, inside, read_inside
 from recall.disk.heartbeat import owner_lives, this_owner
 from recall.disk.lock import file_lock
 from recall.disk.migrations import UNDONE, Entry, Migrations, Run
+from recall.disk.rootfiles import RootFiles, put, put_back
 from recall.errors import ConflictError, MigrationError
 from recall.model import Memory
 
 LOCK: Final = "migration.lock"
 OWNER: Final = "migration.owner"
-_DESCRIPTORS: Final = "/proc/self/fd"
 
 
-class MemoryFiles:
+class MemoryFiles(RootFiles):
     """The `MemoryWriter` port over local roots, with its record in a state folder."""
 
     def __init__(self, roots: Sequence[str], state_dir: Path, *, project_dir: str = "") -> None:
         """`roots` as the settings name them, in the snapshot's order."""
-        self._named = tuple(roots)
-        self._real = tuple(os.path.realpath(root) for root in roots)
-        self._project = os.path.realpath(project_dir) if project_dir else ""
+        super().__init__(roots, project_dir=project_dir)
         self._state = state_dir
         self._backups = Backups(state_dir)
         self.record = Migrations(state_dir)
-
-    def file(self, memory: Memory) -> str:
-        """Return the file's own path, as it is recorded."""
-        return os.path.join(self._real[memory.root], memory.path)
-
-    # --- looking
-
-    def look(self, memory: Memory) -> bytes | Refused:
-        """Return the file's bytes, or why nothing is written to it."""
-        try:
-            return self._unfit(memory) or read_inside(self._real[memory.root], memory.path)[0]
-        except FileNotFoundError:
-            return Refused("vanished", "The file is not there any more.")
-        except TooLarge as error:
-            return Refused("unreadable", f"{error}.")
-        except OSError as error:
-            return Refused("unreadable", f"It can't be read: {error.strerror or error}.")
-
-    def _unfit(self, memory: Memory) -> Refused | None:
-        root = self._real[memory.root]
-        moved = self._root_moved(memory.root)
-        if moved:
-            return Refused("link", moved)
-        at = root
-        for segment in memory.path.split("/"):
-            at = os.path.join(at, segment)
-            found = os.lstat(at)
-            if stat.S_ISLNK(found.st_mode):
-                target = os.path.realpath(at)
-                where = "" if inside(root, target) else ", and leads out of its root"
-                return Refused("link", f"It stands behind a symbolic link{where}.")
-        if not stat.S_ISREG(found.st_mode):
-            return Refused("unreadable", "It is no regular file.")
-        if found.st_nlink > 1:
-            names = found.st_nlink
-            return Refused("hard-linked", f"The file has {names} names (hard links).")
-        if not found.st_mode & 0o222 or not os.access(at, os.W_OK):
-            return Refused("read-only", "The file is read-only.")
-        if not os.access(os.path.dirname(at), os.W_OK | os.X_OK):
-            return Refused("read-only", "Its folder is read-only.")
-        return None
-
-    def _root_moved(self, root: int) -> str:
-        """Return why a whole root is not written to; empty where it is."""
-        named, real = self._named[root], self._real[root]
-        if os.path.realpath(named) != real:
-            return "Its root leads elsewhere than it did."
-        in_project = self._project and inside(self._project, os.path.abspath(named))
-        if in_project and os.path.islink(named) and not inside(self._project, real):
-            return "Its root is a symbolic link that leads out of the project."
-        return ""
 
     # --- writing
 
@@ -150,7 +94,7 @@ class MemoryFiles:
         The bytes before are kept first. Raises ConflictError, and OSError where they can't be
         kept or the file can't be written; the file is then as it was.
         """
-        return self._unfit(memory) or self._recorded(run, memory, before, after)
+        return self.unfit(memory) or self._recorded(run, memory, before, after)
 
     def reindex(self, begun: Callable[[], str], memories: Collection[Memory]) -> list[str]:
         """Rebuild the roots' indexes that list memories and nothing else; those that changed.
@@ -174,8 +118,7 @@ class MemoryFiles:
         file = self.file(memory)
         number = self.record.writing(run, file, self._backups.keep(before), atomic.digest(after))
         try:
-            with self._held(memory) as path:
-                _replace(path, file, after, atomic.digest(before))
+            put(self.real(memory.root), memory.path, after, expected=atomic.digest(before))
         except BaseException as error:
             if _digest(file) != atomic.digest(after):
                 self.record.drop(number)
@@ -186,25 +129,6 @@ class MemoryFiles:
             raise
         self.record.wrote(number)
         return None
-
-    @contextlib.contextmanager
-    def _held(self, memory: Memory) -> Iterator[str]:
-        """Lend a path of the file that can't be led elsewhere: its folder is held open."""
-        if not os.path.isdir(_DESCRIPTORS):
-            yield self.file(memory)
-            return
-        folder = folder_inside(self._real[memory.root], memory.path)
-        try:
-            yield f"{_DESCRIPTORS}/{folder}/{os.path.basename(memory.path)}"
-        finally:
-            os.close(folder)
-
-    @contextlib.contextmanager
-    def _held_file(self, file: str) -> Iterator[str]:
-        # What a run wrote is taken back where it is now, also if its root is configured no more.
-        if os.path.realpath(file) != file:
-            raise OSError(errno.ELOOP, "it stands behind a symbolic link", file)
-        yield file
 
     # --- taking back
 
@@ -250,8 +174,7 @@ class MemoryFiles:
         if atomic.digest(now) != entry.after:
             return _edited(entry, before, now)
         try:
-            with self._held_file(entry.file) as path:
-                _replace(path, entry.file, before, entry.after)
+            put_back(entry.file, before, expected=entry.after)
         except ConflictError:
             return _edited(entry, before, atomic.read(entry.file) or b"")
         except OSError as error:
@@ -263,15 +186,6 @@ class MemoryFiles:
         """Delete all earlier bytes and what runs did; returns files and their bytes on disk."""
         self.record.forget_runs()
         return self._backups.forget()
-
-
-def _replace(path: str, file: str, data: bytes, expected: str) -> None:
-    """Replace the file's bytes; an error names `file`, whatever path was used."""
-    try:
-        atomic.replace(path, data, expected=expected, strict=True)
-    except ConflictError as error:
-        what = error.message.replace(path, file).removeprefix(file).strip(" .")
-        raise ConflictError(file, what) from None
 
 
 def _edited(entry: Entry, before: bytes, now: bytes) -> Undone:

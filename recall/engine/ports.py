@@ -5,7 +5,7 @@ Narrow on purpose: list (as a snapshot), read, search. Nothing here knows of fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
@@ -238,27 +238,27 @@ class Detector(Protocol):
 class WriteFiles(Protocol):
     """The files of a corpus, as writes see them."""
 
-    def exists(self, root: int, path: str) -> bool:
-        """Tell whether anything has this name, or would on a volume that ignores case."""
+    def taken(self, root: int, path: str) -> bool:
+        """Tell whether a file of that name, or of one that differs in case or form, is there."""
 
-    def writable(self, root: int) -> str:
+    def refused(self, root: int) -> str:
         """Return why nothing can be written below this root; empty where it can."""
 
     def look(self, memory: Memory) -> bytes | Refused:
         """Return the file's bytes as they are now, or why nothing is to be written to it."""
 
     def alone(self) -> AbstractContextManager[None]:
-        """Keep other writes out; brings in order first what a killed one left.
+        """Keep other writes out, after bringing in order what a killed one left.
 
         Raises WriteError where another one holds it too long.
         """
 
-    def commit(self, plan: Plan, note: Mapping[str, object]) -> str:
+    def commit(self, plan: Plan, entries: Sequence[Entry]) -> str:
         """Make all of the plan's changes or none; returns the operation's name. Within `alone`.
 
-        Each file must still hold what the plan says it held. `note` is what the audit shall say:
-        it is kept in the journal, and audited by whoever completes the operation. Raises
-        WriteError (WRITE_CONFLICT, WRITE_FAILED) with all files as they were.
+        Each file must still hold what the plan says it held. `entries` are the audit's rows: they
+        are kept in the journal, and written by whoever completes the operation. Raises WriteError
+        (WRITE_CONFLICT, WRITE_FAILED) and StoreError with all files as they were.
         """
 
 
@@ -266,9 +266,15 @@ class Proposals(Protocol):
     """Writes that wait for a person."""
 
     def put(
-        self, write: Write, asker: Asker, approval: Approval, plan: Plan, *, limit: int, days: int
+        self, write: Write, asker: Asker, approval: Approval, mark: str, *, limit: int, days: int
     ) -> int:
-        """Keep one; returns its number. Raises WriteError (TOO_MANY_PROPOSALS)."""
+        """Keep one for so many days; returns its number, of an equal one if that waits already.
+
+        Raises WriteError TOO_MANY_PROPOSALS where `limit` wait.
+        """
+
+    def seen(self, mark: str) -> str:
+        """Return the state of the last proposal with this mark, empty where there is none."""
 
     def pending(self) -> int:
         """Return how many wait."""

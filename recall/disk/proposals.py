@@ -1,0 +1,202 @@
+"""Writes that wait for a person, in SQLite beside the journal: bounded, and not for ever."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from recall.core.writing import Approval, Asker, Write
+from recall.core.writing_values import asker_of, asker_values, write_of, write_values
+from recall.disk.journal import WritesDb
+from recall.errors import WriteError
+
+PENDING: Final = "pending"
+APPROVED: Final = "approved"
+DISMISSED: Final = "dismissed"
+EXPIRED: Final = "expired"
+STATES: Final = (PENDING, APPROVED, DISMISSED, EXPIRED)
+
+_DAY_S = 86_400.0
+_KEPT_DAYS = 90
+"""How long decided ones are remembered, so that none is proposed again."""
+
+
+class Proposal(NamedTuple):
+    """One proposal; times are in seconds since the epoch."""
+
+    number: int
+    at: float
+    expires: float
+    state: str
+    action: str
+    title: str
+    source: str
+    session: str
+    mark: str
+    """Names what is wished, so that it is not proposed twice."""
+    write: Write
+    asker: Asker
+
+
+class StoredProposals:
+    """The `Proposals` port over one state folder, for one corpus."""
+
+    def __init__(
+        self, state_dir: Path, corpus: str, *, now: Callable[[], float] = time.time
+    ) -> None:
+        self._db = WritesDb(state_dir)
+        self._corpus = corpus
+        self._now = now
+
+    def put(
+        self, write: Write, asker: Asker, approval: Approval, mark: str, *, limit: int, days: int
+    ) -> int:
+        """Keep one; returns its number. One that waits already with this mark is that one.
+
+        Raises WriteError TOO_MANY_PROPOSALS where `limit` wait.
+        """
+        made = json.dumps({"write": write_values(write), "asker": asker_values(asker)})
+        now = self._now()
+        with self._db.writing() as db:
+            self._expire(db)
+            known = "SELECT number FROM proposal WHERE corpus = ? AND state = ? AND mark = ?"
+            same = db.execute(known, (self._corpus, PENDING, mark)).fetchone()
+            if same:
+                return int(same[0])
+            if self._waiting(db) >= limit:
+                raise _too_many(limit)
+            row = (now, now + days * _DAY_S, self._corpus, PENDING, approval.action)
+            texts = (approval.title, asker.source, asker.session, mark, made)
+            done = db.execute(
+                "INSERT INTO proposal (at, expires, corpus, state, action, title, source, session,"
+                " mark, made) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, *texts),
+            )
+            assert done.lastrowid is not None
+            return done.lastrowid
+
+    def pending(self) -> int:
+        """Return how many wait. Writes nothing."""
+        with self._db.reading() as db:
+            return self._waiting(db) if db else 0
+
+    def listed(self, states: tuple[str, ...] = (PENDING,)) -> list[Proposal]:
+        """Return the proposals in these states, the oldest first. Writes nothing."""
+        with self._db.reading() as db:
+            found = self._rows(db, "corpus = ?", (self._corpus,)) if db else []
+        late = self._now()
+        return [
+            one
+            for one in found
+            if one.state in states and (one.state != PENDING or one.expires > late)
+        ]
+
+    def find(self, number: int) -> Proposal:
+        """Return one proposal of this corpus. Raises WriteError PROPOSAL_NOT_FOUND."""
+        with self._db.reading() as db:
+            where = "number = ? AND corpus = ?"
+            found = self._rows(db, where, (number, self._corpus)) if db else []
+        if not found:
+            raise _unknown(number)
+        return found[0]
+
+    def waiting(self, number: int) -> Proposal:
+        """Return one that waits. Raises WriteError PROPOSAL_NOT_FOUND for any other."""
+        found = self.find(number)
+        if found.state != PENDING:
+            raise WriteError(
+                "PROPOSAL_NOT_FOUND",
+                f"Proposal {number} does not wait any more: it is {found.state}.",
+                fix="See `recall proposals list`.",
+                id=number,
+            )
+        return found
+
+    def seen(self, mark: str) -> str:
+        """Return the state of the last proposal with this mark, empty where there is none."""
+        with self._db.reading() as db:
+            found = self._rows(db, "corpus = ? AND mark = ?", (self._corpus, mark)) if db else []
+        return found[-1].state if found else ""
+
+    def settle(self, number: int, state: str) -> None:
+        """Record what became of one that waits."""
+        with self._db.writing() as db:
+            self._settle(db, number, state)
+
+    def edit(self, number: int, write: Write, title: str, mark: str) -> None:
+        """Put another write in the place of the one that waits."""
+        found = self.waiting(number)
+        made = json.dumps({"write": write_values(write), "asker": asker_values(found.asker)})
+        with self._db.writing() as db:
+            db.execute(
+                "UPDATE proposal SET made = ?, title = ?, mark = ? WHERE number = ? AND state = ?",
+                (made, title, mark, number, PENDING),
+            )
+
+    def expire(self) -> list[Proposal]:
+        """Let those go whose time is over; returns them, for the audit."""
+        with self._db.reading() as db:
+            late = self._late(db) if db else []
+        if late:
+            with self._db.writing() as db:
+                self._expire(db)
+        return late
+
+    def _late(self, db: sqlite3.Connection) -> list[Proposal]:
+        where = "corpus = ? AND state = 'pending' AND expires <= ?"
+        return self._rows(db, where, (self._corpus, self._now()))
+
+    def _expire(self, db: sqlite3.Connection) -> None:
+        for one in self._late(db):
+            self._settle(db, one.number, EXPIRED)
+        old = self._now() - _KEPT_DAYS * _DAY_S
+        db.execute("DELETE FROM proposal WHERE state != ? AND expires < ?", (PENDING, old))
+
+    def _settle(self, db: sqlite3.Connection, number: int, state: str) -> None:
+        what = "UPDATE proposal SET state = ? WHERE number = ? AND state = ?"
+        db.execute(what, (state, number, PENDING))
+
+    def _waiting(self, db: sqlite3.Connection) -> int:
+        query = (
+            "SELECT count(*) FROM proposal WHERE corpus = ? AND state = 'pending' AND expires > ?"
+        )
+        return int(db.execute(query, (self._corpus, self._now())).fetchone()[0])
+
+    def _rows(
+        self, db: sqlite3.Connection, where: str, values: tuple[object, ...]
+    ) -> list[Proposal]:
+        rows = db.execute(
+            "SELECT number, at, expires, state, action, title, source, session, mark, made "
+            f"FROM proposal WHERE {where} ORDER BY number",
+            values,
+        )
+        return [_proposal(row) for row in rows]
+
+
+def _proposal(row: tuple[Any, ...]) -> Proposal:
+    number, at, expires, state, action, title, source, session, mark, made = row
+    told = json.loads(made)
+    write, asker = write_of(told["write"]), asker_of(told["asker"])
+    return Proposal(number, at, expires, state, action, title, source, session, mark, write, asker)
+
+
+def _too_many(limit: int) -> WriteError:
+    return WriteError(
+        "TOO_MANY_PROPOSALS",
+        f"{limit} proposals wait already; nothing was kept.",
+        fix="Ask the user to decide on them: recall proposals list.",
+        limit=limit,
+    )
+
+
+def _unknown(number: int) -> WriteError:
+    return WriteError(
+        "PROPOSAL_NOT_FOUND",
+        f"There is no proposal {number} about these memories.",
+        fix="See `recall proposals list`.",
+        id=number,
+    )

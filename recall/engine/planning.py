@@ -1,0 +1,339 @@
+"""From what is asked for to what it changes: drafts completed, targets found, files made up.
+
+A plan is made twice: before it is approved, and again, with nobody else writing, before it is
+made true. Whatever may differ between the two (times, ids, what an annotator says) is settled the
+first time and stands in the `Write`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime
+
+from recall.core import migration
+from recall.core.annotation import Unannotated
+from recall.core.drafts import changed_file, checked, new_file, text_of
+from recall.core.metadata import MAX_TAGS, parse_memory
+from recall.core.naming import file_name
+from recall.core.refs import make_ref
+from recall.core.snapshot import Snapshot
+from recall.core.splice import Refused
+from recall.core.targets import find_target
+from recall.core.vocabulary import Vocabulary
+from recall.core.writing import (
+    ACTIONS,
+    ADD,
+    CONSOLIDATE,
+    MAX_SEEDS,
+    MAX_TARGETS,
+    REMOVE,
+    REPLACE,
+    SEED,
+    Asker,
+    Draft,
+    FileChange,
+    Plan,
+    Write,
+    may_change,
+)
+from recall.engine.ports import Annotator, Store, WriteFiles
+from recall.errors import AnnotationError, WriteError
+from recall.model import Memory, Root
+from recall.settings import Settings
+from recall.structs import replace
+
+_COUNTS = {
+    # action: drafts and targets that it takes, at least and at most
+    ADD: ((1, 1), (0, 0)),
+    SEED: ((1, MAX_SEEDS), (0, 0)),
+    REPLACE: ((1, 1), (1, 1)),
+    REMOVE: ((0, 0), (1, MAX_TARGETS)),
+    CONSOLIDATE: ((1, 1), (1, MAX_TARGETS)),
+}
+
+
+class Planner:
+    """Makes plans over one corpus. Writes nothing."""
+
+    def __init__(
+        self,
+        store: Store,
+        files: WriteFiles,
+        settings: Settings,
+        annotator: Callable[[], Annotator],
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._roots: Sequence[Root] = settings.roots
+        self._annotator = annotator
+        self._now = now
+        self._new_id = new_id
+
+    # --- the first time
+
+    def settle(self, write: Write, asker: Asker, snapshot: Snapshot) -> Write:
+        """Return the write with nothing left open: its time, new memories' ids and metadata.
+
+        Raises WriteError INVALID_INPUT, SCOPE_UNAVAILABLE and what finding a target raises.
+        """
+        _count(write)
+        at = write.at or self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        drafts = write.drafts
+        if write.action == REPLACE:
+            drafts = tuple(checked(draft, new=False) for draft in drafts)
+        else:
+            if write.action == CONSOLIDATE:
+                drafts = (self._inherited(drafts[0], self.targets(write, asker, snapshot)),)
+            drafts = self._completed(drafts, asker, snapshot, at)
+        return replace(write, drafts=drafts, at=at)
+
+    def _completed(
+        self, drafts: Sequence[Draft], asker: Asker, snapshot: Snapshot, at: str
+    ) -> tuple[Draft, ...]:
+        words: dict[str, Vocabulary] = {}
+        done = []
+        for draft in drafts:
+            draft = checked(draft, new=True)
+            scope = self._scope(draft)
+            label = draft.source or asker.label or asker.source
+            agent = draft.agent or asker.agent
+            draft = replace(
+                draft, scope=scope, source=label, agent=agent, id=draft.id or self._new_id()
+            )
+            if scope not in words:
+                words[scope] = Vocabulary.of(
+                    one for one in snapshot.memories.values() if one.scope == scope
+                )
+            done.append(self._annotated(draft, words[scope], at))
+        return tuple(done)
+
+    def _scope(self, draft: Draft) -> str:
+        """Return the scope that a new memory goes to: its own, or that of its type."""
+        there = [root.scope for root in self._roots]
+        if not draft.scope:
+            wish = "user" if draft.type in ("user", "feedback") else "project"
+            others = [scope for scope in ("project", "user") if scope in there]
+            return wish if wish in there or not others else others[0]
+        return draft.scope
+
+    def _annotated(self, draft: Draft, words: Vocabulary, at: str) -> Draft:
+        """Return the draft with metadata for every owned field, in the vocabulary's words."""
+        keywords = tuple(dict.fromkeys(map(words.canonical, draft.keywords)))
+        if len(keywords) >= min(2, len(draft.keywords)):
+            draft = replace(draft, keywords=keywords)
+        parsed = parse_memory(new_file(draft, draft.id, at), "")
+        missing = parsed.metadata.missing
+        if missing:
+            asked = Unannotated("", draft.scope, "", parsed)
+            try:
+                given = migration.canonical(self._annotator().annotate(asked, words), words)
+            except AnnotationError as error:
+                raise _incomplete(missing, error.message) from None
+            values = migration.values_of(parsed.metadata, given)
+            named = {"title" if key == "name" else key: value for key, value in values.items()}
+            draft = replace(
+                draft, **{k: v if isinstance(v, str) else tuple(v) for k, v in named.items()}
+            )
+            missing = parse_memory(new_file(draft, draft.id, at), "").metadata.missing
+        if missing:
+            raise _incomplete(missing, "the annotator gave nothing usable")
+        return draft
+
+    def _inherited(self, draft: Draft, memories: Sequence[Memory]) -> Draft:
+        """Return a consolidation's draft with what all of its targets have in common."""
+
+        def common(name: str) -> str:
+            values = {getattr(memory, name) for memory in memories}
+            return str(values.pop()) if len(values) == 1 else ""
+
+        tags = draft.tags
+        if tags is None:
+            read = (self._store.read(memory).metadata.tags for memory in memories)
+            tags = tuple(dict.fromkeys(tag for own in read for tag in own))[:MAX_TAGS]
+        return replace(
+            draft,
+            scope=draft.scope or common("scope") or memories[0].scope,
+            type=draft.type or common("type") or memories[0].type,
+            agent=draft.agent or common("agent"),
+            pinned=True if any(memory.pinned for memory in memories) else draft.pinned,
+            tags=tags,
+        )
+
+    # --- each time
+
+    def plan(self, write: Write, asker: Asker, snapshot: Snapshot) -> Plan:
+        """Return what a settled write changes in the corpus as the snapshot has it.
+
+        Raises WriteError where it can't be made: no such target, one that is not this asker's to
+        change, a file or folder that can't be written.
+        """
+        names: set[tuple[str, str]] = set()
+        targets = self.targets(write, asker, snapshot) if write.targets else []
+        changes: list[FileChange] = []
+        if write.action == REPLACE:
+            changes += self._changed(targets[0], write.drafts[0], write.at)
+        else:
+            changes += [self._created(draft, write.at, names) for draft in write.drafts]
+            changes += [self._removed(memory) for memory in targets]
+        return Plan(write.action, tuple(changes))
+
+    def targets(self, write: Write, asker: Asker, snapshot: Snapshot) -> list[Memory]:
+        """Return the memories that a write means, each once. Raises WriteError."""
+        seen = [
+            memory
+            for memory in snapshot.memories.values()
+            if write.scope in ("", memory.scope)
+            and write.track in ("", "user" if memory.type in ("user", "feedback") else "agent")
+        ]
+        found = {}
+        for target in write.targets:
+            memory = find_target(target, seen, self._text)
+            _may(memory, asker)
+            found[memory.ref] = memory
+        return list(found.values())
+
+    def _text(self, memory: Memory) -> str | None:
+        try:
+            return text_of(self._store.read(memory).body)
+        except OSError:
+            return None
+
+    def _created(self, draft: Draft, at: str, names: set[tuple[str, str]]) -> FileChange:
+        root = self.root_of(draft.scope)
+        path = self.free_name(draft.scope, draft.title or draft.text or "", names)
+        data = new_file(draft, draft.id, at)
+        return FileChange(
+            make_ref(draft.scope, path),
+            draft.scope,
+            root,
+            path,
+            None,
+            data,
+            title=draft.title,
+            type=draft.type,
+            entry=draft.id,
+            new_text=draft.text or "",
+        )
+
+    def root_of(self, scope: str) -> int:
+        """Return the root that new memories of a scope go to. Raises SCOPE_UNAVAILABLE."""
+        for number, root in enumerate(self._roots):
+            if root.scope == scope:
+                why = self._files.refused(number)
+                if why:
+                    raise _unavailable(scope, f"{root.path}: {why}")
+                return number
+        raise _unavailable(scope, "There is no folder for it.")
+
+    def free_name(self, scope: str, title: str, names: set[tuple[str, str]]) -> str:
+        """Return a file name that no root of the scope has, nor `names`, and add it there."""
+        roots = [number for number, root in enumerate(self._roots) if root.scope == scope]
+
+        def taken(name: str) -> bool:
+            return (scope, name.casefold()) in names or any(
+                self._files.taken(number, name) for number in roots
+            )
+
+        name = file_name(title, taken)
+        names.add((scope, name.casefold()))
+        return name
+
+    def _changed(self, memory: Memory, draft: Draft, at: str) -> list[FileChange]:
+        before = self._look(memory)
+        after = changed_file(before, draft, at)
+        if after == before:
+            return []
+        old, new = parse_memory(before, memory.path), parse_memory(after, memory.path)
+        return [
+            _of(memory, before, after)._replace(
+                title=new.metadata.title,
+                type=new.metadata.type,
+                entry=new.metadata.id,
+                old_text=text_of(old.body),
+                new_text=text_of(new.body),
+            )
+        ]
+
+    def _removed(self, memory: Memory) -> FileChange:
+        before = self._look(memory)
+        old = parse_memory(before, memory.path)
+        return _of(memory, before, None)._replace(entry=old.metadata.id, old_text=text_of(old.body))
+
+    def _look(self, memory: Memory) -> bytes:
+        raw = self._files.look(memory)
+        if isinstance(raw, Refused):
+            raise WriteError(
+                "NOT_WRITABLE",
+                f"{memory.ref} can't be written to. {raw.reason}",
+                fix="Make it an ordinary file that you may write to, or leave it as it is.",
+                ref=memory.ref,
+            )
+        return raw
+
+
+def _of(memory: Memory, before: bytes, after: bytes | None) -> FileChange:
+    return FileChange(
+        memory.ref,
+        memory.scope,
+        memory.root,
+        memory.path,
+        before,
+        after,
+        title=memory.title,
+        type=memory.type,
+    )
+
+
+def _count(write: Write) -> None:
+    if write.action not in _COUNTS:
+        known = ", ".join(action for action in ACTIONS if action in _COUNTS)
+        raise WriteError("INVALID_INPUT", f"No action {write.action!r}.", fix=f"Use {known}.")
+    for what, given, (low, high) in (
+        ("texts", write.drafts, _COUNTS[write.action][0]),
+        ("targets", write.targets, _COUNTS[write.action][1]),
+    ):
+        if not low <= len(given) <= high:
+            count = str(low) if low == high else f"{low} to {high}"
+            message = f"{write.action} takes {count} {what}, and has {len(given)}."
+            raise WriteError("INVALID_INPUT", message, fix=f"Give {count} of them.", field=what)
+
+
+def _may(memory: Memory, asker: Asker) -> None:
+    why = may_change(memory, asker)
+    if why == "pinned":
+        raise WriteError(
+            "PINNED",
+            f"{memory.ref} is pinned: no machine changes or removes it.",
+            fix="Leave it, or ask the user to change it himself.",
+            ref=memory.ref,
+        )
+    if why:
+        raise WriteError(
+            "OTHER_AGENT",
+            f"{memory.ref} belongs to the agent {memory.agent}.",
+            fix="Leave it, or remember what you have to say on its own.",
+            ref=memory.ref,
+        )
+
+
+def _incomplete(missing: Collection[str], why: str) -> WriteError:
+    fields = ", ".join("title" if name == "name" else name for name in missing)
+    return WriteError(
+        "INVALID_INPUT",
+        f"The memory has no usable {fields}, and none could be made up: {why}.",
+        fix=f"Give {fields} yourself.",
+        field=fields,
+    )
+
+
+def _unavailable(scope: str, why: str) -> WriteError:
+    return WriteError(
+        "SCOPE_UNAVAILABLE",
+        f"Nothing can be written to scope {scope}. {why}",
+        fix="Use another scope, or have the user run `recall init` and see `recall status`.",
+        scope=scope,
+    )

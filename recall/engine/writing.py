@@ -1,0 +1,292 @@
+"""The one passage of every write: planned, checked, asked for, planned again, written, audited.
+
+No other path writes memories: the tool of models, the command line, imports, the page and the
+memory protocol all come through `WriteService.do` (DESIGN.md, 11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from recall.core.approval import approval_of
+from recall.core.audit import Entry, detail_text
+from recall.core.budget import Budgets
+from recall.core.drafts import text_of
+from recall.core.policy import AUTO, OFF, policy_of
+from recall.core.redaction import redacted
+from recall.core.writing import (
+    ADD,
+    ALLOWED,
+    PROPOSED,
+    REJECTED,
+    UNAVAILABLE,
+    UNCHANGED,
+    WRITTEN,
+    Approval,
+    Asker,
+    Decision,
+    FileChange,
+    Flag,
+    Plan,
+    Usage,
+    Write,
+    Written,
+)
+from recall.core.writing_values import mark_of
+from recall.engine.nearness import near_memories
+from recall.engine.planning import Planner
+from recall.engine.ports import Answerer, Detector, Ledger, Proposals, Store, WriteFiles
+from recall.errors import StoreError, WriteError
+from recall.model import Memory
+from recall.settings import Writes
+
+
+class WriteService:
+    """Writes over one corpus. Safe to use from threads and from several processes at once."""
+
+    def __init__(
+        self,
+        store: Store,
+        files: WriteFiles,
+        planner: Planner,
+        ledger: Ledger,
+        proposals: Proposals,
+        wishes: Writes,
+        *,
+        detector: Detector | None = None,
+        budgets: Budgets | None = None,
+    ) -> None:
+        """`budgets` instead of those of the settings, for who has limits of his own."""
+        self._store = store
+        self._files = files
+        self._planner = planner
+        self._ledger = ledger
+        self._proposals = proposals
+        self._wishes = wishes
+        self._detector = detector
+        self._budgets = Budgets.of(wishes) if budgets is None else budgets
+
+    def do(self, write: Write, asker: Asker, answerer: Answerer | None = None) -> Written:
+        """Make the write, or keep it as a proposal; returns which.
+
+        `answerer` is who can be asked for approval; without one, a write that needs it becomes a
+        proposal, or is denied where the settings say so. Raises WriteError where nothing was
+        written, with the code that says why, and StoreError.
+        """
+        snapshot = self._store.refresh()
+        write = self._planner.settle(write, asker, snapshot)
+        plan = self.planned(write, asker)
+        if not plan.changes:
+            return Written(write.action, UNCHANGED, refs_meant=write.targets)
+        decision = self._decide(plan, asker, answerer)
+        if decision is None:
+            return self._proposed(write, asker, plan)
+        return self.decided(write, asker, plan, decision)
+
+    def planned(self, write: Write, asker: Asker) -> Plan:
+        """Return what a settled write would change now, with its flags. Raises WriteError.
+
+        What would not be allowed to anybody (a secret in the team's memories, a budget that is
+        used up, what a machine may not do) is refused here, before anybody is asked.
+        """
+        snapshot = self._store.refresh(index=write.action == ADD)
+        plan = self._planner.plan(write, asker, snapshot)
+        flags = (*self._secrets(plan), *self._near(write, asker, plan))
+        self._budgets.check(self.budgets(), plan.changes)
+        return plan._replace(flags=flags)
+
+    def budgets(self) -> list[Usage]:
+        """Return what each budget holds; nothing where there are none."""
+        if not self._budgets.limits:
+            return []
+        memories = self._store.refresh().memories.values()
+        return self._budgets.usage((m_track(m), m.scope, self._text(m)) for m in memories)
+
+    def approval(self, plan: Plan, asker: Asker) -> Approval:
+        """Return what a person is shown of a plan: all of it."""
+        return approval_of(plan, asker)
+
+    # --- checks
+
+    def _text(self, memory: Memory) -> str:
+        try:
+            return text_of(self._store.read(memory).body)
+        except OSError:
+            return ""
+
+    def _secrets(self, plan: Plan) -> list[Flag]:
+        """Return a flag for each new file that holds a secret; raises for the team's."""
+        flags = []
+        for change in plan.changes:
+            found = self._found(change.after)
+            if not found:
+                continue
+            kinds = ", ".join(dict.fromkeys(kind for kind, _, _ in found))
+            if change.scope == "team":
+                raise WriteError(
+                    "SECRET_FOUND",
+                    f"The text holds what looks like a secret ({kinds}); team memories are read "
+                    "by others.",
+                    fix="Take it out, and say where it is kept instead.",
+                    kinds=kinds,
+                )
+            flags.append(Flag("secret", f"holds what looks like a secret: {kinds}", change.ref))
+        return flags
+
+    def _found(self, raw: bytes | None) -> Sequence[tuple[str, int, int]]:
+        if raw is None or self._detector is None:
+            return ()
+        return self._detector.find(raw.decode("utf-8", "replace"))
+
+    def _near(self, write: Write, asker: Asker, plan: Plan) -> list[Flag]:
+        """Return what a new memory is like; raises for a machine's that says nothing new."""
+        if write.action != ADD or asker.source == "protocol":
+            return []
+        (draft,) = write.drafts
+        found = near_memories(self._store, draft.title, draft.text or "")
+        for near in found:
+            if near.certain and asker.machine:
+                raise WriteError(
+                    "DUPLICATE",
+                    f"This is already in {near.ref}.",
+                    fix="Nothing needs to be written. To change what it says, update that one.",
+                    ref=near.ref,
+                )
+        return [Flag("near_duplicate", f"is much like {one.ref}", one.ref) for one in found]
+
+    # --- the gate
+
+    def _decide(self, plan: Plan, asker: Asker, answerer: Answerer | None) -> Decision | None:
+        """Return who lets the plan through, or does not; None where it waits for a person."""
+        policy = policy_of(plan, asker.source, self._wishes)
+        if policy == OFF:
+            return Decision(REJECTED, "policy off")
+        if policy == AUTO:
+            return Decision(ALLOWED, "policy auto")
+        outcome = _asked(answerer, self.approval(plan, asker)) if answerer else UNAVAILABLE
+        if outcome != UNAVAILABLE and answerer is not None:
+            return Decision(outcome, answerer.name)
+        if self._wishes.unanswered == "deny":
+            return Decision(UNAVAILABLE, "nobody who can be asked")
+        return None
+
+    def _proposed(self, write: Write, asker: Asker, plan: Plan) -> Written:
+        approval, wishes = self.approval(plan, asker), self._wishes
+        self._ledger.ready()
+        number = self._proposals.put(
+            write,
+            asker,
+            approval,
+            mark_of(plan),
+            limit=wishes.max_proposals,
+            days=wishes.expire_days,
+        )
+        told = f"proposal {number}"
+        self._ledger.extend(self._entries(plan, asker, told, "-proposed"))
+        return Written(write.action, PROPOSED, plan.changes, plan.flags, number)
+
+    def decided(self, write: Write, asker: Asker, plan: Plan, decision: Decision) -> Written:
+        """Make a plan true that was decided on, or refuse it; both are audited.
+
+        It is planned anew while nobody else writes: what differs from what was approved is
+        refused. Raises WriteError (WRITE_DENIED, WRITE_SUPERSEDED, BUDGET_EXCEEDED, …).
+        """
+        if not decision.allowed:
+            self.refused(plan, asker, decision)
+            raise _denied(plan, decision)
+        try:
+            with self._files.alone():
+                now = self.planned(write, asker)
+                if now.same != plan.same:
+                    raise _superseded(plan)
+                entries = self._entries(plan, asker, decision.words)
+                operation = self._files.commit(plan, entries)
+        except WriteError as error:
+            self._lost(plan, asker, decision, error)
+            raise
+        self._store.refresh()
+        return Written(
+            write.action,
+            WRITTEN,
+            plan.changes,
+            plan.flags,
+            decision=decision.words,
+            operation=operation,
+        )
+
+    def refused(self, plan: Plan, asker: Asker, decision: Decision) -> None:
+        """Audit a write that was denied."""
+        self._ledger.extend(self._entries(plan, asker, decision.words, "-denied"))
+
+    def _lost(self, plan: Plan, asker: Asker, decision: Decision, error: WriteError) -> None:
+        """Audit a write that was allowed, and could not be made."""
+        how = "-superseded" if error.code == "WRITE_SUPERSEDED" else "-failed"
+        told = f"{error.code} after {decision.words}"
+        try:
+            self._ledger.extend(self._entries(plan, asker, told, how))
+        except StoreError as lost:
+            error.add_note(f"Not audited either: {lost.message}")
+
+    def _entries(self, plan: Plan, asker: Asker, outcome: str, how: str = "") -> list[Entry]:
+        """Return the audit's rows, one for each memory; they hold no secret."""
+        return [self._entry(plan, change, asker, outcome, how) for change in plan.changes]
+
+    def _entry(
+        self, plan: Plan, change: FileChange, asker: Asker, outcome: str, how: str
+    ) -> Entry:
+        text = change.old_text if change.after is None else change.new_text
+        told = {
+            "kind": change.kind,
+            "title": self._redacted(change.title),
+            "flags": [flag.kind for flag in plan.flags if flag.ref == change.ref],
+            "agent": asker.agent,
+        }
+        return Entry(
+            action=plan.action + how,
+            outcome=outcome,
+            source=asker.label or asker.source,
+            session=asker.session,
+            scope=change.scope,
+            track=change.track,
+            ref=change.ref,
+            entry=change.entry,
+            text=self._redacted(text),
+            detail=detail_text(told),
+        )
+
+    def _redacted(self, text: str) -> str:
+        return redacted(text, self._detector.find(text)) if self._detector else text
+
+
+def m_track(memory: Memory) -> str:
+    """Return a memory's track."""
+    return "user" if memory.type in ("user", "feedback") else "agent"
+
+
+def _asked(answerer: Answerer, approval: Approval) -> str:
+    try:
+        return answerer.ask(approval)
+    except Exception:  # whoever can't answer has not said yes
+        return UNAVAILABLE
+
+
+def _denied(plan: Plan, decision: Decision) -> WriteError:
+    return WriteError(
+        "WRITE_DENIED",
+        f"The write was not allowed: {decision.words}. Nothing was written.",
+        fix="Don't try it again in other words; go on without it, and tell the user.",
+        outcome=decision.outcome,
+        refs=[change.ref for change in plan.changes],
+    )
+
+
+def _superseded(plan: Plan) -> WriteError:
+    return WriteError(
+        "WRITE_SUPERSEDED",
+        "What it would change was changed by somebody else while it waited for an answer; nothing "
+        "was written.",
+        fix="Read it as it is now, then ask for the write again.",
+        refs=[change.ref for change in plan.changes],
+    )
+
+
