@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from recall.errors import SettingsError as SettingsError
     from recall.errors import StaleCursor as StaleCursor
     from recall.errors import StoreError as StoreError
+    from recall.errors import WriteError as WriteError
     from recall.faces.mcp_schema import tool_entry as tool_entry
     from recall.model import Fault as Fault
     from recall.model import Memory as Memory
@@ -58,7 +59,7 @@ _HOME = {
             "RecallError",
             "RequestError",
         ),
-        *("RootError", "SettingsError", "StaleCursor", "StoreError"),
+        *("RootError", "SettingsError", "StaleCursor", "StoreError", "WriteError"),
     ),
     "recall.faces.mcp_schema": ("tool_entry",),
     "recall.model": ("Fault", "Memory", "Root", "SourceStatus"),

@@ -20,6 +20,7 @@ from recall.engine.switching import Excused, how_ready
 from recall.errors import SettingsError
 from recall.migrating import Migrating
 from recall.settings import Arguments, Settings
+from recall.writing import Writing
 
 if TYPE_CHECKING:  # a hook's process has no use for most of it
     from weakref import WeakSet
@@ -38,7 +39,7 @@ if TYPE_CHECKING:  # a hook's process has no use for most of it
 __all__ = ["Recall", "open_recall"]
 
 
-class Recall(Migrating):
+class Recall(Migrating, Writing):
     """One corpus, open: its tree, and sessions over it. A context manager; close() is enough."""
 
     def __init__(
@@ -61,7 +62,7 @@ class Recall(Migrating):
         self.settings = settings
         self.cache_dir = cache_dir
         self.state_dir = state_dir
-        name = corpus_name(settings)
+        self._corpus = name = corpus_name(settings)
         self._emit = self._emitter(name, on_event)
         self._selecting: WeakSet[Selecting] | None = None
         self.store = Store(settings, str(cache_dir / "corpora" / name), emit=self._emit)

@@ -199,11 +199,11 @@ class MigrationError(RecallError):
 class WriteError(RecallError):
     """A write that was not made: nothing has changed. docs/writes.md lists the codes.
 
-    INVALID_INPUT, ENTRY_NOT_FOUND, AMBIGUOUS_MATCH, BUDGET_EXCEEDED, WRITE_DENIED (these as in
-    dsh-memory-protocol/v1), PINNED, OTHER_AGENT, DUPLICATE, SECRET_FOUND, SCOPE_UNAVAILABLE,
-    WRITE_SUPERSEDED, WRITE_CONFLICT, WRITE_FAILED, TOO_MANY_PROPOSALS, PROPOSAL_NOT_FOUND,
-    APPROVAL_NEEDS_PERSON. `evidence` holds JSON-ready values: used, limit, needed, candidates, …
+    `code` is one of those (INVALID_INPUT, ENTRY_NOT_FOUND, BUDGET_EXCEEDED, …); `evidence` holds
+    JSON-ready values: used, limit, needed, candidates, …
     """
+
+    code = "WRITE_ERROR"
 
     def __init__(self, code: str, message: str, *, fix: str | None = None, **evidence: Any) -> None:
         super().__init__(message, fix=fix)

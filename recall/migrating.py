@@ -56,6 +56,10 @@ class Migrating:
         given = ANNOTATORS[annotator](self) if isinstance(annotator, str) else annotator
         return Migrator(self.store, files, files.record, given, emit=self._emit)
 
+    def heuristic(self) -> Annotator:
+        """Return the annotator that needs nobody, with what it learns of the scopes."""
+        return heuristic(self)
+
     def migration_failures(self, snapshot: Snapshot | None = None) -> list[tuple[Memory, Failed]]:
         """Return the legacy memories that were tried and not migrated, with why. Reads no file."""
         from recall.engine.migrator import standing
@@ -109,7 +113,8 @@ class Migrating:
             )
 
 
-def _heuristic(recall: Migrating) -> Annotator:
+def heuristic(recall: Migrating) -> Annotator:
+    """Return the annotator that needs nobody, with what it learns of the scopes."""
     from recall.engine.heuristic import HeuristicAnnotator
 
     made = HeuristicAnnotator(recall.settings.taxonomy)
@@ -134,7 +139,7 @@ def _model(recall: Migrating) -> Annotator:
 
 
 ANNOTATORS: dict[str, Callable[[Migrating], Annotator]] = {
-    "heuristic": _heuristic,
+    "heuristic": heuristic,
     "model": _model,
 }
 """Who can be asked for metadata, by the name that `recall migrate --annotator` takes."""

@@ -176,6 +176,14 @@ def test_every_budget_is_on_the_tools_page() -> None:
     }
 
 
+def test_every_code_of_a_write_that_was_not_made_is_on_its_page() -> None:
+    """docs/writes.md names each code that the package gives a WriteError, and no other."""
+    table = page_text("writes.md").split("\n## Codes")[1].split("\n## ")[0]
+    sources = "".join(path.read_text() for path in (ROOT / "recall").rglob("*.py"))
+    given = set(re.findall(r'WriteError\(\s*"([A-Z_]+)"', sources))
+    assert set(re.findall(r"(?m)^\| `([A-Z_]+)` \|", table)) == given
+
+
 def test_every_error_code_is_on_the_tools_page() -> None:
     """The table of errors names each code that can be raised, with the evidence that it carries."""
     table = page_text("search-memory.md").split("\n## Errors")[1].split("\n## ")[0]
@@ -196,7 +204,7 @@ def test_every_error_code_is_on_the_tools_page() -> None:
         evidence = error.details().keys() - {"code", "message", "fix"}
         assert set(re.findall(r"`(\w+)`", rows[error.code])) == evidence
     raised = {kind for kind in vars(errors).values() if inspect.isclass(kind)}
-    bases = {errors.RecallError, errors.CursorError}
+    bases = {errors.RecallError, errors.CursorError, errors.WriteError}  # docs/writes.md has these
     assert {type(error) for error in samples} == {
         kind for kind in raised - bases if issubclass(kind, errors.RecallError)
     }

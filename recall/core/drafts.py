@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from recall.core.frontmatter import split
 from recall.core.lazy import pattern
 from recall.core.metadata import MAX_TAG, MAX_TAGS, parse_memory
+from recall.core.sink import shorten
 from recall.core.splice import Refused, splice
 from recall.core.writing import MAX_TEXT, Draft
 from recall.errors import WriteError
@@ -19,6 +20,10 @@ from recall.structs import replace
 
 _LEADING = pattern(r"\A(?:[ \t]*\r?\n)*")
 _TRAILING = pattern(r"\s*\Z")
+_MARKS = pattern(r"^[#>\-*+\s]+|[*_`]+|^\d+[.)]\s+")
+_SENTENCE = pattern(r".+?[.!?](?=\s)|.+?[。！？]")
+TITLE = 72
+"""Characters of a title that is made from a text."""
 _FIELDS = (
     ("name", "title"),
     ("description", "description"),
@@ -81,6 +86,16 @@ def _tags(given: Sequence[str]) -> tuple[str, ...]:
 
 def _invalid(field: str, what: str, fix: str) -> WriteError:
     return WriteError("INVALID_INPUT", f"`{field}` {what}.", fix=fix, field=field)
+
+
+def title_of(text: str) -> str:
+    """Return a title for a text that names none: its first sentence, or the beginning of it."""
+    line = next((bare for one in text.split("\n") if (bare := _MARKS.sub("", one).strip())), "")
+    sentence = _SENTENCE.match(line)
+    title = (sentence[0] if sentence else line).rstrip(" .。:：;；,，")
+    if len(title) <= TITLE:
+        return title
+    return shorten(title, TITLE)
 
 
 def values_of(draft: Draft) -> Values:

@@ -196,6 +196,8 @@ class Written(Struct):
     flags: tuple[Flag, ...] = ()
     proposal: int = 0
     decision: str = ""
+    targets: tuple[str, ...] = ()
+    """What was meant, where nothing had to change."""
     operation: str = ""
     """Names the write in the journal; `recall trash` restores what it took away."""
 
@@ -206,6 +208,23 @@ class Written(Struct):
     @property
     def removed(self) -> tuple[str, ...]:
         return tuple(one.ref for one in self.changes if one.after is None)
+
+
+class Lost(NamedTuple):
+    """One file of a write that was made. `at` is in seconds since the epoch."""
+
+    operation: str
+    at: float
+    action: str
+    ref: str
+    title: str
+    root: int
+    """Index into the settings' roots."""
+    path: str
+    before: str
+    """Digest of what it held before, empty where it was not there."""
+    after: str
+    """Digest of what the write left, empty where it removed the file."""
 
 
 class Usage(NamedTuple):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from recall.core.audit import Entry, detail_text, details
-from recall.core.writing import FileChange, Plan
+from recall.core.writing import FileChange, Lost, Plan
 from recall.disk import atomic, leftovers
 from recall.disk.auditlog import AuditLog
 from recall.disk.backups import Backups
@@ -88,6 +88,35 @@ class MemoryWrites(RootFiles):
         after = "" if change.after is None else self.trash.keep(change.after)
         root = self.real(change.root)
         return Step(root, change.path, change.ref, change.title, before, after)
+
+    # --- the trash
+
+    def lost(self) -> list[Lost]:
+        """Return every file below these roots that a write made, changed or removed.
+
+        The newest write first, its files in the order in which they would be taken back.
+        """
+        roots = {self.real(number): number for number in range(len(self._real))}
+        return [
+            Lost(one.id, one.at, one.action, *s[2:4], roots[s.root], s.path, s.before, s.after)
+            for one in self.journal.done()
+            for s in reversed(one.steps)
+            if s.root in roots
+        ]
+
+    def load(self, digest: str) -> bytes | None:
+        """Return the bytes of a digest, None where they are not kept, or damaged."""
+        return self.trash.load(digest)
+
+    def bytes_at(self, root: int, path: str) -> bytes | None:
+        """Return what a file holds now, None where it is not there. Raises OSError."""
+        return atomic.read(os.path.join(self.real(root), path))
+
+    def empty_trash(self) -> tuple[int, int]:
+        """Delete for good what writes took away; returns how many contents, and their bytes."""
+        with self.alone():
+            self.journal.forget()
+            return self.trash.forget()
 
     # --- steps
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
+from functools import cache
 
 from recall.core import migration
 from recall.core.annotation import Unannotated
-from recall.core.drafts import changed_file, checked, new_file, text_of
+from recall.core.drafts import changed_file, checked, new_file, text_of, title_of
 from recall.core.metadata import MAX_TAGS, parse_memory
 from recall.core.naming import file_name
 from recall.core.refs import make_ref
@@ -29,6 +30,7 @@ from recall.core.writing import (
     MAX_TARGETS,
     REMOVE,
     REPLACE,
+    RESTORE,
     SEED,
     Asker,
     Draft,
@@ -38,8 +40,9 @@ from recall.core.writing import (
     may_change,
 )
 from recall.engine.ports import Annotator, Store, WriteFiles
+from recall.engine.restoring import Restorer
 from recall.errors import AnnotationError, WriteError
-from recall.model import Memory, Root
+from recall.model import Memory, Root, track_of
 from recall.settings import Settings
 from recall.structs import replace
 
@@ -50,6 +53,7 @@ _COUNTS = {
     REPLACE: ((1, 1), (1, 1)),
     REMOVE: ((0, 0), (1, MAX_TARGETS)),
     CONSOLIDATE: ((1, 1), (1, MAX_TARGETS)),
+    RESTORE: ((0, 0), (1, 1)),
 }
 
 
@@ -62,6 +66,7 @@ class Planner:
         files: WriteFiles,
         settings: Settings,
         annotator: Callable[[], Annotator],
+        restorer: Restorer,
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
@@ -70,6 +75,7 @@ class Planner:
         self._files = files
         self._roots: Sequence[Root] = settings.roots
         self._annotator = annotator
+        self._restorer = restorer
         self._now = now
         self._new_id = new_id
 
@@ -95,6 +101,7 @@ class Planner:
         self, drafts: Sequence[Draft], asker: Asker, snapshot: Snapshot, at: str
     ) -> tuple[Draft, ...]:
         words: dict[str, Vocabulary] = {}
+        annotator = cache(self._annotator)  # which may have to learn the corpus first
         done = []
         for draft in drafts:
             draft = checked(draft, new=True)
@@ -108,7 +115,7 @@ class Planner:
                 words[scope] = Vocabulary.of(
                     one for one in snapshot.memories.values() if one.scope == scope
                 )
-            done.append(self._annotated(draft, words[scope], at))
+            done.append(_annotated(draft, words[scope], at, annotator))
         return tuple(done)
 
     def _scope(self, draft: Draft) -> str:
@@ -119,29 +126,6 @@ class Planner:
             others = [scope for scope in ("project", "user") if scope in there]
             return wish if wish in there or not others else others[0]
         return draft.scope
-
-    def _annotated(self, draft: Draft, words: Vocabulary, at: str) -> Draft:
-        """Return the draft with metadata for every owned field, in the vocabulary's words."""
-        keywords = tuple(dict.fromkeys(map(words.canonical, draft.keywords)))
-        if len(keywords) >= min(2, len(draft.keywords)):
-            draft = replace(draft, keywords=keywords)
-        parsed = parse_memory(new_file(draft, draft.id, at), "")
-        missing = parsed.metadata.missing
-        if missing:
-            asked = Unannotated("", draft.scope, "", parsed)
-            try:
-                given = migration.canonical(self._annotator().annotate(asked, words), words)
-            except AnnotationError as error:
-                raise _incomplete(missing, error.message) from None
-            values = migration.values_of(parsed.metadata, given)
-            named = {"title" if key == "name" else key: value for key, value in values.items()}
-            draft = replace(
-                draft, **{k: v if isinstance(v, str) else tuple(v) for k, v in named.items()}
-            )
-            missing = parse_memory(new_file(draft, draft.id, at), "").metadata.missing
-        if missing:
-            raise _incomplete(missing, "the annotator gave nothing usable")
-        return draft
 
     def _inherited(self, draft: Draft, memories: Sequence[Memory]) -> Draft:
         """Return a consolidation's draft with what all of its targets have in common."""
@@ -171,6 +155,8 @@ class Planner:
         Raises WriteError where it can't be made: no such target, one that is not this asker's to
         change, a file or folder that can't be written.
         """
+        if write.action == RESTORE:
+            return Plan(write.action, self._restorer.changes(write.targets[0]))
         names: set[tuple[str, str]] = set()
         targets = self.targets(write, asker, snapshot) if write.targets else []
         changes: list[FileChange] = []
@@ -186,8 +172,7 @@ class Planner:
         seen = [
             memory
             for memory in snapshot.memories.values()
-            if write.scope in ("", memory.scope)
-            and write.track in ("", "user" if memory.type in ("user", "feedback") else "agent")
+            if write.scope in ("", memory.scope) and write.track in ("", track_of(memory.type))
         ]
         found = {}
         for target in write.targets:
@@ -275,6 +260,35 @@ class Planner:
         return raw
 
 
+def _annotated(
+    draft: Draft, words: Vocabulary, at: str, annotator: Callable[[], Annotator]
+) -> Draft:
+    """Return the draft with metadata for every owned field, in the vocabulary's words."""
+    keywords = tuple(dict.fromkeys(map(words.canonical, draft.keywords)))
+    if len(keywords) >= min(2, len(draft.keywords)):
+        draft = replace(draft, keywords=keywords)
+    if not draft.title:
+        heading = parse_memory(new_file(draft, draft.id, at), "").metadata.title
+        draft = replace(draft, title=heading or title_of(draft.text or ""))
+    parsed = parse_memory(new_file(draft, draft.id, at), "")
+    missing = parsed.metadata.missing
+    if missing:
+        asked = Unannotated("", draft.scope, "", parsed)
+        try:
+            given = migration.canonical(annotator().annotate(asked, words), words)
+        except AnnotationError as error:
+            raise _incomplete(missing, error.message) from None
+        values = migration.values_of(parsed.metadata, given)
+        named = {"title" if key == "name" else key: value for key, value in values.items()}
+        draft = replace(
+            draft, **{k: v if isinstance(v, str) else tuple(v) for k, v in named.items()}
+        )
+        missing = parse_memory(new_file(draft, draft.id, at), "").metadata.missing
+    if missing:
+        raise _incomplete(missing, "the annotator gave nothing usable")
+    return draft
+
+
 def _of(memory: Memory, before: bytes, after: bytes | None) -> FileChange:
     return FileChange(
         memory.ref,
@@ -290,7 +304,7 @@ def _of(memory: Memory, before: bytes, after: bytes | None) -> FileChange:
 
 def _count(write: Write) -> None:
     if write.action not in _COUNTS:
-        known = ", ".join(action for action in ACTIONS if action in _COUNTS)
+        known = ", ".join(ACTIONS)
         raise WriteError("INVALID_INPUT", f"No action {write.action!r}.", fix=f"Use {known}.")
     for what, given, (low, high) in (
         ("texts", write.drafts, _COUNTS[write.action][0]),

@@ -6,7 +6,7 @@ memory protocol all come through `WriteService.do` (DESIGN.md, 11).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from recall.core.approval import approval_of
 from recall.core.audit import Entry, detail_text
@@ -14,6 +14,7 @@ from recall.core.budget import Budgets
 from recall.core.drafts import text_of
 from recall.core.policy import AUTO, OFF, policy_of
 from recall.core.redaction import redacted
+from recall.core.snapshot import Snapshot
 from recall.core.writing import (
     ADD,
     ALLOWED,
@@ -33,11 +34,11 @@ from recall.core.writing import (
     Written,
 )
 from recall.core.writing_values import mark_of
-from recall.engine.nearness import near_memories
+from recall.engine.nearness import nearest
 from recall.engine.planning import Planner
 from recall.engine.ports import Answerer, Detector, Ledger, Proposals, Store, WriteFiles
 from recall.errors import StoreError, WriteError
-from recall.model import Memory
+from recall.model import Memory, track_of
 from recall.settings import Writes
 
 
@@ -73,15 +74,18 @@ class WriteService:
         proposal, or is denied where the settings say so. Raises WriteError where nothing was
         written, with the code that says why, and StoreError.
         """
-        snapshot = self._store.refresh()
-        write = self._planner.settle(write, asker, snapshot)
+        write = self.settled(write, asker)
         plan = self.planned(write, asker)
         if not plan.changes:
-            return Written(write.action, UNCHANGED, refs_meant=write.targets)
+            return Written(write.action, UNCHANGED, targets=write.targets)
         decision = self._decide(plan, asker, answerer)
         if decision is None:
             return self._proposed(write, asker, plan)
         return self.decided(write, asker, plan, decision)
+
+    def settled(self, write: Write, asker: Asker) -> Write:
+        """Return the write with nothing left open: times, ids, metadata. Raises WriteError."""
+        return self._planner.settle(write, asker, self._store.refresh())
 
     def planned(self, write: Write, asker: Asker) -> Plan:
         """Return what a settled write would change now, with its flags. Raises WriteError.
@@ -91,7 +95,7 @@ class WriteService:
         """
         snapshot = self._store.refresh(index=write.action == ADD)
         plan = self._planner.plan(write, asker, snapshot)
-        flags = (*self._secrets(plan), *self._near(write, asker, plan))
+        flags = (*self._secrets(plan), *self._near(write, asker, plan, snapshot))
         self._budgets.check(self.budgets(), plan.changes)
         return plan._replace(flags=flags)
 
@@ -100,7 +104,7 @@ class WriteService:
         if not self._budgets.limits:
             return []
         memories = self._store.refresh().memories.values()
-        return self._budgets.usage((m_track(m), m.scope, self._text(m)) for m in memories)
+        return self._budgets.usage((track_of(m.type), m.scope, self._text(m)) for m in memories)
 
     def approval(self, plan: Plan, asker: Asker) -> Approval:
         """Return what a person is shown of a plan: all of it."""
@@ -130,7 +134,8 @@ class WriteService:
                     fix="Take it out, and say where it is kept instead.",
                     kinds=kinds,
                 )
-            flags.append(Flag("secret", f"holds what looks like a secret: {kinds}", change.ref))
+            message = f"{change.ref} holds what looks like a secret: {kinds}"
+            flags.append(Flag("secret", message, change.ref))
         return flags
 
     def _found(self, raw: bytes | None) -> Sequence[tuple[str, int, int]]:
@@ -138,12 +143,12 @@ class WriteService:
             return ()
         return self._detector.find(raw.decode("utf-8", "replace"))
 
-    def _near(self, write: Write, asker: Asker, plan: Plan) -> list[Flag]:
+    def _near(self, write: Write, asker: Asker, plan: Plan, snapshot: Snapshot) -> list[Flag]:
         """Return what a new memory is like; raises for a machine's that says nothing new."""
         if write.action != ADD or asker.source == "protocol":
             return []
         (draft,) = write.drafts
-        found = near_memories(self._store, draft.title, draft.text or "")
+        found = nearest(self._store, snapshot, draft.title, draft.text or "")
         for near in found:
             if near.certain and asker.machine:
                 raise WriteError(
@@ -152,7 +157,8 @@ class WriteService:
                     fix="Nothing needs to be written. To change what it says, update that one.",
                     ref=near.ref,
                 )
-        return [Flag("near_duplicate", f"is much like {one.ref}", one.ref) for one in found]
+        ref = plan.changes[0].ref
+        return [Flag("near_duplicate", f"{ref} is much like {one.ref}", ref) for one in found]
 
     # --- the gate
 
@@ -163,7 +169,7 @@ class WriteService:
             return Decision(REJECTED, "policy off")
         if policy == AUTO:
             return Decision(ALLOWED, "policy auto")
-        outcome = _asked(answerer, self.approval(plan, asker)) if answerer else UNAVAILABLE
+        outcome = answer_of(answerer, self.approval(plan, asker)) if answerer else UNAVAILABLE
         if outcome != UNAVAILABLE and answerer is not None:
             return Decision(outcome, answerer.name)
         if self._wishes.unanswered == "deny":
@@ -231,9 +237,7 @@ class WriteService:
         """Return the audit's rows, one for each memory; they hold no secret."""
         return [self._entry(plan, change, asker, outcome, how) for change in plan.changes]
 
-    def _entry(
-        self, plan: Plan, change: FileChange, asker: Asker, outcome: str, how: str
-    ) -> Entry:
+    def _entry(self, plan: Plan, change: FileChange, asker: Asker, outcome: str, how: str) -> Entry:
         text = change.old_text if change.after is None else change.new_text
         told = {
             "kind": change.kind,
@@ -258,15 +262,11 @@ class WriteService:
         return redacted(text, self._detector.find(text)) if self._detector else text
 
 
-def m_track(memory: Memory) -> str:
-    """Return a memory's track."""
-    return "user" if memory.type in ("user", "feedback") else "agent"
-
-
-def _asked(answerer: Answerer, approval: Approval) -> str:
+def answer_of(answerer: Answerer, approval: Approval) -> str:
+    """Return what an answerer says; UNAVAILABLE where it fails."""
     try:
         return answerer.ask(approval)
-    except Exception:  # whoever can't answer has not said yes
+    except Exception:  # noqa: BLE001  # whoever can't answer has not said yes
         return UNAVAILABLE
 
 
@@ -288,5 +288,3 @@ def _superseded(plan: Plan) -> WriteError:
         fix="Read it as it is now, then ask for the write again.",
         refs=[change.ref for change in plan.changes],
     )
-
-

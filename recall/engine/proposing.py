@@ -1,0 +1,155 @@
+"""What a person decides on proposals: shown as they would be now, approved, dismissed, edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from recall.core.audit import Entry, detail_text
+from recall.core.writing import (
+    ALLOWED,
+    REJECTED,
+    UNAVAILABLE,
+    Approval,
+    Asker,
+    Decision,
+    Draft,
+    Plan,
+    Write,
+    Written,
+)
+from recall.core.writing_values import draft_values, mark_of
+from recall.engine.ports import Answerer, Ledger
+from recall.engine.writing import WriteService, answer_of
+from recall.errors import WriteError
+from recall.structs import replace
+
+APPROVED, DISMISSED, EXPIRED = "approved", "dismissed", "expired"
+
+
+class Waiting(Protocol):
+    """A proposal, as it is kept."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def action(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def write(self) -> Write: ...
+    @property
+    def asker(self) -> Asker: ...
+
+
+class Kept(Protocol):
+    """Where proposals are kept, for who decides on them."""
+
+    def waiting(self, number: int) -> Waiting:
+        """Return one that waits. Raises WriteError PROPOSAL_NOT_FOUND."""
+
+    def settle(self, number: int, state: str) -> None:
+        """Record what became of one."""
+
+    def edit(self, number: int, write: Write, title: str, mark: str) -> None:
+        """Put another write in the place of one that waits."""
+
+    def expire(self) -> Sequence[Waiting]:
+        """Let those go whose time is over; returns them."""
+
+
+class Shown(NamedTuple):
+    """A proposal as it would be made now."""
+
+    proposal: Waiting
+    plan: Plan
+    approval: Approval
+
+
+class Deciding:
+    """A person's decisions on the proposals about one corpus."""
+
+    def __init__(self, writes: WriteService, kept: Kept, ledger: Ledger) -> None:
+        self._writes = writes
+        self._kept = kept
+        self._ledger = ledger
+
+    def show(self, number: int) -> Shown:
+        """Return what a proposal would change now, whole.
+
+        Raises WriteError: PROPOSAL_NOT_FOUND, and whatever makes it impossible by now.
+        """
+        found = self._kept.waiting(number)
+        plan = self._writes.planned(found.write, found.asker)
+        return Shown(found, plan, self._writes.approval(plan, found.asker))
+
+    def approve(self, number: int, answerer: Answerer) -> Written:
+        """Ask `answerer` about a proposal as it would be made now, and make it if he says yes.
+
+        A no dismisses it; without an answer it goes on waiting. Raises WriteError WRITE_DENIED
+        then, and what makes it impossible.
+        """
+        shown = self.show(number)
+        outcome = answer_of(answerer, shown.approval)
+        found, decision = shown.proposal, Decision(outcome, f"proposal {number}, {answerer.name}")
+        if outcome not in (ALLOWED, REJECTED):
+            what = "No answer came" if outcome == UNAVAILABLE else "It was left undecided"
+            raise WriteError(
+                "WRITE_DENIED",
+                f"{what}: proposal {number} goes on waiting.",
+                fix=f"recall proposals approve {number}, or dismiss it.",
+                outcome=outcome,
+            )
+        if outcome == REJECTED:
+            self._kept.settle(number, DISMISSED)
+        written = self._writes.decided(found.write, found.asker, shown.plan, decision)
+        self._kept.settle(number, APPROVED)
+        return written
+
+    def dismiss(self, number: int, by: str) -> None:
+        """Let a proposal go, and audit who said so."""
+        found = self._kept.waiting(number)
+        self._note(found, "-dismissed", by)
+        self._kept.settle(number, DISMISSED)
+
+    def edit(self, number: int, draft: Draft) -> Shown:
+        """Put other words in a proposal's draft; returns it as it would be made now.
+
+        What `draft` leaves open stays. Only a proposal with one new text can be edited. Raises
+        WriteError.
+        """
+        found = self._kept.waiting(number)
+        if len(found.write.drafts) != 1:
+            raise WriteError(
+                "INVALID_INPUT",
+                f"Proposal {number} has no single text that could be edited.",
+                fix="Approve or dismiss it.",
+            )
+        edited = replace(found.write.drafts[0], **draft_values(draft))
+        write = self._writes.settled(replace(found.write, drafts=(edited,)), found.asker)
+        plan = self._writes.planned(write, found.asker)
+        approval = self._writes.approval(plan, found.asker)
+        self._kept.edit(number, write, approval.title, mark_of(plan))
+        return Shown(self._kept.waiting(number), plan, approval)
+
+    def expire(self) -> int:
+        """Let proposals go whose time is over, and audit it; returns how many."""
+        late = self._kept.expire()
+        for one in late:
+            self._note(one, "-expired", "its time was over")
+        return len(late)
+
+    def _note(self, proposal: Waiting, how: str, by: str) -> None:
+        told = {"proposal": proposal.number, "title": proposal.title}
+        self._ledger.append(
+            Entry(
+                action=proposal.action + how,
+                outcome=by,
+                source=proposal.asker.label or proposal.asker.source,
+                session=proposal.asker.session,
+                ref=", ".join(proposal.write.targets),
+                detail=detail_text(told),
+            )
+        )

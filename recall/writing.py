@@ -1,0 +1,89 @@
+"""Writes of one open corpus: the parts put together, for `recall.app.Recall`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recall.settings import Settings
+
+if TYPE_CHECKING:
+    from recall.core.budget import Budgets
+    from recall.disk.auditlog import AuditLog
+    from recall.disk.memorywrites import MemoryWrites
+    from recall.disk.proposals import StoredProposals
+    from recall.disk.store import Store
+    from recall.engine.ports import Annotator, Detector
+    from recall.engine.proposing import Deciding
+    from recall.engine.writing import WriteService
+
+
+class Writing:
+    """What an open corpus can do to its memories; docs/writes.md."""
+
+    settings: Settings
+    state_dir: Path
+    store: Store
+    _corpus: str
+
+    def _state_outside(self) -> None:
+        raise NotImplementedError
+
+    def heuristic(self) -> Annotator:
+        """Return the annotator that needs nobody."""
+        raise NotImplementedError
+
+    def writes(self, *, budgets: Budgets | None = None) -> WriteService:
+        """Return the one passage of every write.
+
+        What a killed process left half done is brought in order first. `budgets` instead of those
+        of the settings. Raises StoreError where the state folder must not or can't be written.
+        """
+        from recall.engine.planning import Planner
+        from recall.engine.restoring import Restorer
+        from recall.engine.writing import WriteService
+
+        files = self.write_files()
+        files.recover()
+        restorer = Restorer(files, self.settings.roots)
+        return WriteService(
+            self.store,
+            files,
+            Planner(self.store, files, self.settings, self.heuristic, restorer),
+            self.audit(),
+            self.proposals(),
+            self.settings.writes,
+            detector=self.detector(),
+            budgets=budgets,
+        )
+
+    def write_files(self) -> MemoryWrites:
+        """Return what makes plans true, with its journal and its trash."""
+        from recall.disk.memorywrites import MemoryWrites
+
+        self._state_outside()
+        roots = [root.path for root in self.settings.roots]
+        project = self.settings.project_dir
+        return MemoryWrites(roots, self.state_dir, self.audit(), project_dir=project)
+
+    def detector(self) -> Detector | None:
+        """Return what finds secrets in texts that are written."""
+        return None
+
+    def audit(self) -> AuditLog:
+        """Return the audit of this state folder."""
+        from recall.disk.auditlog import AuditLog
+
+        return AuditLog(self.state_dir)
+
+    def proposals(self) -> StoredProposals:
+        """Return the writes about this corpus that wait for a person."""
+        from recall.disk.proposals import StoredProposals
+
+        return StoredProposals(self.state_dir, self._corpus)
+
+    def deciding(self) -> Deciding:
+        """Return how a person decides on proposals."""
+        from recall.engine.proposing import Deciding
+
+        return Deciding(self.writes(), self.proposals(), self.audit())
