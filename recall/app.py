@@ -76,7 +76,7 @@ class Recall(Migrating, Writing):
         """Return the complete tree as the model receives it, with its revision."""
         from recall.engine.delivery import router_of
 
-        return router_of(snapshot or self.snapshot(), self.settings)
+        return router_of(snapshot or self.snapshot(), self.settings, proposals=self.pending())
 
     def session(
         self,
@@ -111,6 +111,8 @@ class Recall(Migrating, Writing):
             selector_ms=selector_ms,
             excused=self.excused,
             after_turn=self.migrate_in_background if self.settings.migration.background else None,
+            writes=self.writes,
+            pending=self.pending,
         )
         if session.selecting:
             from weakref import WeakSet
@@ -165,6 +167,7 @@ class Recall(Migrating, Writing):
             emit=self._emit,
             excused=self.excused,
             loaded=lambda: self._loaded_by(host.name),
+            pending=self.pending,
         )
 
     def _loaded_by(self, host: str) -> frozenset[int]:

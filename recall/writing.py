@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recall.errors import StoreError
 from recall.settings import Settings
 
 if TYPE_CHECKING:
@@ -81,6 +82,15 @@ class Writing:
         from recall.disk.proposals import StoredProposals
 
         return StoredProposals(self.state_dir, self._corpus)
+
+    def pending(self) -> int:
+        """Return how many proposals about this corpus wait; 0 where that can't be told."""
+        if not (self.state_dir / "writes.sqlite").exists():
+            return 0  # nothing is imported for it
+        try:
+            return self.proposals().pending()
+        except StoreError:
+            return 0
 
     def deciding(self) -> Deciding:
         """Return how a person decides on proposals."""

@@ -61,15 +61,17 @@ def render_router(
     budget: int = 6_000,
     language: str = "en",
     weight: Weight | None = None,
+    proposals: int = 0,
 ) -> Router:
     """Return the tree as text of at most `budget` characters (400 at the least).
 
-    `weight` says how much a memory is worth showing where not all fit, its last change if left
-    out; pinned ones come before all others, equal ones in the order of their refs.
+    `proposals` counts the writes that wait for the user. `weight` says how much a memory is worth
+    showing where not all fit, its last change if left out; pinned ones come before all others,
+    equal ones in the order of their refs.
     """
     budget = max(budget, SMALLEST_BUDGET)
     writer = _Writer(language, weight or attrgetter("mtime_ns"))
-    head = writer.head(status, budget)
+    head = writer.head(status, budget, proposals)
     shown = total = tree.total
     body = (
         writer.whole(tree, budget - len(head) - 2, TITLE)
@@ -113,11 +115,12 @@ class _Writer(Struct):
 
     # ------------------------------------------------------------------------------- the head
 
-    def head(self, status: SourceStatus, budget: int) -> str:
+    def head(self, status: SourceStatus, budget: int, proposals: int) -> str:
         """Return header, introduction and warnings; the warnings in a fifth of the budget."""
         lines = [TREE_HEADER, say("router.intro", self.language)]
         left = budget // 5
-        for line in self._warnings(status):
+        waiting = say("router.proposals", self.language, count=proposals)
+        for line in [*self._warnings(status), *([waiting] if proposals else [])]:
             line = shorten(line, left - 1)
             left -= len(line) + 1
             lines += [line] if line else []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from recall.core.conversation import Conversation, Prepared
@@ -86,10 +86,13 @@ class Delivery(Struct):
         return Cost(tree, leaves, Size(len(self.text), tokens), focus.saved if focus else 0)
 
 
-def router_of(snapshot: Snapshot, settings: Settings, most: int = NO_CAP) -> Router:
+def router_of(
+    snapshot: Snapshot, settings: Settings, most: int = NO_CAP, proposals: int = 0
+) -> Router:
     """Return the complete tree as the model receives it, with its revision.
 
-    Where a host hands over at most `most` characters, the tree's budget is no larger.
+    `proposals` counts the writes that wait for the user. Where a host hands over at most `most`
+    characters, the tree's budget is no larger.
     """
     from recall.core.router import render_router  # once per revision
 
@@ -98,7 +101,13 @@ def router_of(snapshot: Snapshot, settings: Settings, most: int = NO_CAP) -> Rou
         snapshot.status,
         budget=min(settings.limits.router, most),
         language=settings.language,
+        proposals=proposals,
     )
+
+
+def nothing() -> int:
+    """Return 0: nobody keeps proposals."""
+    return 0
 
 
 def compose(
@@ -113,12 +122,14 @@ def compose(
     most: int = NO_CAP,
     mode: str = STRUCTURED,
     loaded: Collection[int] = (),
+    pending: Callable[[], int] = nothing,
 ) -> Delivery:
     """Return what a turn injects, in at most `most` characters; the conversation is unchanged.
 
-    `mode` is the turn's; `loaded` are the roots whose flat index the host loads by itself. `late`
-    are refs that a selector chose too late for the last question: where this turn has one as
-    well, they stand after its own leaves, as far as there is room.
+    `mode` is the turn's; `loaded` are the roots whose flat index the host loads by itself.
+    `pending` counts the writes that wait for the user, for the tree's head. `late` are refs that a
+    selector chose too late for the last question: where this turn has one as well, they stand
+    after its own leaves, as far as there is room.
     """
     most -= _FENCED
     if mode == LEGACY:
@@ -128,7 +139,8 @@ def compose(
             store, snapshot, settings, talk, query, recent_tools, most=most, loaded=loaded
         )
         return Delivery(_new_id(), candidates=considered, legacy=legacy)
-    router = router_of(snapshot, settings, most) if talk.revision != snapshot.revision else None
+    due = talk.revision != snapshot.revision
+    router = router_of(snapshot, settings, most, pending()) if due else None
     room = min(settings.limits.focus, most - (len(router.text) + 2 if router else 0))
     start = time.perf_counter()
     choice = choose(store, snapshot, talk, query, recent_tools) if query.strip() else NO_CHOICE
@@ -166,9 +178,20 @@ def prepare(
     recent_tools: Collection[str] = (),
     late: Sequence[str] = (),
     mode: str = STRUCTURED,
+    pending: Callable[[], int] = nothing,
 ) -> Delivery:
     """Return the delivery for a turn, and note it in the conversation as prepared."""
-    delivery = compose(store, snapshot, settings, talk, query, recent_tools, late=late, mode=mode)
+    delivery = compose(
+        store,
+        snapshot,
+        settings,
+        talk,
+        query,
+        recent_tools,
+        late=late,
+        mode=mode,
+        pending=pending,
+    )
     talk.prepare(as_prepared(delivery, talk), mode)
     return delivery
 

@@ -17,7 +17,7 @@ from recall.core.evidence import Glimpse
 from recall.core.hosts import Host
 from recall.core.modes import STRUCTURED
 from recall.core.snapshot import Snapshot
-from recall.engine.delivery import Delivery, as_prepared, compose
+from recall.engine.delivery import Delivery, as_prepared, compose, nothing
 from recall.engine.focusing import asked
 from recall.engine.switching import Excused, begin, nobody
 from recall.settings import Settings
@@ -58,12 +58,14 @@ class HostedSession:
         *,
         excused: Excused = nobody,
         loaded: Callable[[], Collection[int]] = tuple,
+        pending: Callable[[], int] = nothing,
     ) -> None:
         """`excused` names the legacy memories that can't be migrated.
 
         `loaded` gives the roots whose flat index the host loads by itself; asked only in legacy
-        mode.
+        mode. `pending` counts the proposals that wait for the user.
         """
+        self._pending = pending
         self._excused = excused
         self._loaded = loaded
         self._store = store
@@ -178,6 +180,7 @@ class HostedSession:
                 recent_tools,
                 most=most,
                 mode=mode,
+                pending=self._pending,
                 loaded=loaded,
             )
             size = self._host.size(delivery.text)

@@ -8,10 +8,8 @@ session.confirm(delivery)        # or session.rollback(delivery)
 from __future__ import annotations
 
 import json
-import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from recall.core.conversation import Conversation, Prepared
@@ -19,10 +17,12 @@ from recall.core.cursor import CursorSigner
 from recall.core.messages import say
 from recall.core.modes import STRUCTURED
 from recall.core.reconcile import Held, Injected, Sent, held
-from recall.engine.delivery import Delivery, compose, prepare, prepare_late
+from recall.core.writing import Asker
+from recall.engine.delivery import Delivery, compose, nothing, prepare, prepare_late
 from recall.engine.explore import explore
 from recall.engine.fetch import fetch
-from recall.engine.ports import Reranker, Selector, Sessions, Store
+from recall.engine.memory_sessions import MemorySessions
+from recall.engine.ports import Answerer, Reranker, Selector, Sessions, Store
 from recall.engine.reading import spared
 from recall.engine.request import (
     ExploreRequest,
@@ -33,36 +33,15 @@ from recall.engine.request import (
 )
 from recall.engine.search import search
 from recall.engine.switching import Excused, begin, mode_of, nobody
+from recall.errors import RequestError
 from recall.settings import Settings
 
 if TYPE_CHECKING:  # what most processes have no use for is not imported
     from recall.core.events import Emit
+    from recall.engine.managing import Managing
     from recall.engine.selecting import Selecting
     from recall.engine.telling import Telling
-
-
-class MemorySessions:
-    """Conversations of this process alone, for a loop of one's own and for tests."""
-
-    def __init__(self) -> None:
-        self._conversations: dict[str, Conversation] = {}
-        self._lock = threading.RLock()
-
-    @contextmanager
-    def hold(self, id: str) -> Iterator[Conversation]:
-        with self._lock:
-            copy = self._conversations.get(id, Conversation()).copied()
-            yield copy
-            self._conversations[id] = copy
-
-    def look(self, id: str) -> Conversation | None:
-        with self._lock:
-            known = self._conversations.get(id)
-            return known and known.copied()
-
-    def end(self, id: str) -> None:
-        with self._lock:
-            self._conversations.pop(id, None)
+    from recall.engine.writing import WriteService
 
 
 class Session:
@@ -85,12 +64,15 @@ class Session:
         selector_ms: int = 5_000,
         excused: Excused = nobody,
         after_turn: Callable[[], object] | None = None,
+        writes: Callable[[], WriteService] | None = None,
+        pending: Callable[[], int] = nothing,
     ) -> None:
         """`emit` takes telemetry's events. `selector_ms` is how long a selector may take.
 
         `excused` names the legacy memories that can't be migrated: they don't keep the
         conversation from structured recall. `after_turn` is called when a delivery was confirmed;
-        it must not wait.
+        it must not wait. `writes` gives the one passage of writes, for manage_memory; `pending`
+        counts the proposals that wait for the user.
         """
         self.id = id
         self._store = store
@@ -100,6 +82,9 @@ class Session:
         self._sessions = sessions or MemorySessions()
         self._after_turn = after_turn
         self._excused = excused
+        self._pending = pending
+        self._writes = writes
+        self._managing: Managing | None = None
         self._tell: Telling | None = None
         self.selecting: Selecting | None = None
         """The selector's questions; None without a selector."""
@@ -131,7 +116,15 @@ class Session:
             talk.next_turn()
             mode = begin(snapshot, self._settings.mode, talk, self._excused)
             delivery = prepare(
-                self._store, snapshot, self._settings, talk, query, recent_tools, late, mode
+                self._store,
+                snapshot,
+                self._settings,
+                talk,
+                query,
+                recent_tools,
+                late,
+                mode,
+                self._pending,
             )
             steps = talk.steps
         if self.selecting and mode == STRUCTURED:
@@ -169,7 +162,16 @@ class Session:
         snapshot = self._store.refresh(index=True)
         talk = self._sessions.look(self.id) or Conversation()
         mode = mode or mode_of(snapshot, self._settings.mode, talk, self._excused)
-        return compose(self._store, snapshot, self._settings, talk, query, recent_tools, mode=mode)
+        return compose(
+            self._store,
+            snapshot,
+            self._settings,
+            talk,
+            query,
+            recent_tools,
+            mode=mode,
+            pending=self._pending,
+        )
 
     def confirm(self, delivery: Delivery | str) -> bool:
         """Note that the host really sent a delivery (or the id of one).
@@ -276,6 +278,24 @@ class Session:
             return self._called(parameters)
         with self._tell.searched(parameters, self._settings.limits) as tell:
             return tell(self._called(parameters))
+
+    def manage_memory(
+        self, /, answerer: Answerer | None = None, **parameters: Any
+    ) -> dict[str, Any]:
+        """Answer one call of manage_memory; see docs/manage-memory.md.
+
+        `answerer` can be asked for the user's approval; the model never sees it. Returns the
+        result as JSON-ready values. Raises RequestError for parameters that can't be served, and
+        WriteError where nothing was written.
+        """
+        if self._managing is None:
+            if self._writes is None:
+                raise RequestError("Nothing can be written here: the session only reads.")
+            from recall.engine.managing import Managing
+
+            self._managing = Managing(self._writes, self._pending, self._settings.language)
+        asker = Asker("model", self.id, self._settings.agent)
+        return self._managing.answer(parameters, asker, answerer, self.number)
 
     def _called(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         request = parse_request(parameters, self._settings.limits)
