@@ -29,6 +29,10 @@ class Host(NamedTuple):
     """What a line of its transcript holds where the conversation was compacted."""
     recorded_at_start: bool = False
     """A compaction stands in the transcript by the time a start tells of it."""
+    shell_env: tuple[str, ...] = ()
+    """Variables that it sets for the commands that its model runs."""
+    program: str = ""
+    """Its process's name."""
     session_env: str = ""
     """The variable that gives its MCP servers the session's id; empty where none does, or where
     it is wrong after a resume."""
@@ -43,19 +47,29 @@ class Host(NamedTuple):
 HOSTS = {
     host.name: host
     for host in (
-        Host("claude-code", 9_900, compaction=(b'"subtype":"compact_boundary"',)),
+        Host(
+            "claude-code",
+            9_900,
+            compaction=(b'"subtype":"compact_boundary"',),
+            shell_env=("CLAUDECODE",),
+            program="claude",
+        ),
         Host(
             "qwen-code",
             40_000,
             start_anchored=True,
             compaction=(b'"subtype":"chat_compression"',),
             recorded_at_start=True,
+            shell_env=("QWEN_CODE",),
+            program="qwen",
             session_env="QWEN_CODE_SESSION_ID",
         ),
         Host(
             "codex",
             9_900,
             unit="utf-8",
+            shell_env=("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID"),
+            program="codex",
             compaction=(b'"type":"compacted"',),
             recorded_at_start=True,
         ),

@@ -25,6 +25,16 @@ def policy_of(plan: Plan, source: str, writes: Writes) -> str:
     return ASK if secret and policy == AUTO else policy
 
 
+def may_write(writes: Writes, source: str = "model") -> bool:
+    """Tell whether anything that `source` asks for could ever be written."""
+    for rule in writes.rules:
+        *about, says = rule.split()
+        named = [condition for condition in about if condition.startswith("source=")]
+        if says != OFF and named in ([], [f"source={source}"]):
+            return True
+    return writes.policy != OFF
+
+
 def _of_change(action: str, change: FileChange, source: str, writes: Writes) -> str:
     about = {
         "action": action,

@@ -47,6 +47,20 @@ def host_process(above: int = 0) -> Process | None:
     return None
 
 
+def above() -> list[tuple[str, Process]]:
+    """Return the processes above this one, the nearest first, each with its name."""
+    look = _linux if sys.platform.startswith("linux") else _posix
+    at, found = os.getppid(), []
+    for _ in range(_DEEP * 4):
+        told = look(at) if at > 1 else None
+        if told is None:
+            break
+        name, parent, started = told
+        found.append((name, Process(at, started)))
+        at = parent
+    return found
+
+
 def started(pid: int) -> str:
     """Return what the system says of a process's start, for comparing; empty if it is not there."""
     found = _linux(pid) if sys.platform.startswith("linux") else _posix(pid)

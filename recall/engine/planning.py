@@ -87,6 +87,7 @@ class Planner:
         Raises WriteError INVALID_INPUT, SCOPE_UNAVAILABLE and what finding a target raises.
         """
         _count(write)
+        _may_look(snapshot)
         at = write.at or self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
         drafts = write.drafts
         if write.action == REPLACE:
@@ -169,6 +170,7 @@ class Planner:
 
     def targets(self, write: Write, asker: Asker, snapshot: Snapshot) -> list[Memory]:
         """Return the memories that a write means, each once. Raises WriteError."""
+        _may_look(snapshot)
         seen = [
             memory
             for memory in snapshot.memories.values()
@@ -314,6 +316,18 @@ def _count(write: Write) -> None:
             count = str(low) if low == high else f"{low} to {high}"
             message = f"{write.action} takes {count} {what}, and has {len(given)}."
             raise WriteError("INVALID_INPUT", message, fix=f"Give {count} of them.", field=what)
+
+
+def _may_look(snapshot: Snapshot) -> None:
+    """Raise where nothing could be looked at: that is not the same as nothing being there."""
+    status = snapshot.status
+    if status.incomplete and not status.searched:
+        reasons = ", ".join(f"{one.scope} {one.reason}" for one in status.incomplete)
+        raise WriteError(
+            "SCOPE_UNAVAILABLE",
+            f"No memory could be looked at: {reasons}.",
+            fix="See `recall status` and `recall doctor`.",
+        )
 
 
 def _may(memory: Memory, asker: Asker) -> None:

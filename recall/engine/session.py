@@ -280,7 +280,7 @@ class Session:
             return tell(self._called(parameters))
 
     def manage_memory(
-        self, /, answerer: Answerer | None = None, **parameters: Any
+        self, answerer: Answerer | None = None, /, **parameters: Any
     ) -> dict[str, Any]:
         """Answer one call of manage_memory; see docs/manage-memory.md.
 

@@ -20,6 +20,7 @@ from recall.core.writing import (
     ALLOWED,
     PROPOSED,
     REJECTED,
+    REPLACE,
     UNAVAILABLE,
     UNCHANGED,
     WRITTEN,
@@ -98,6 +99,12 @@ class WriteService:
         flags = (*self._secrets(plan), *self._near(write, asker, plan, snapshot))
         self._budgets.check(self.budgets(), plan.changes)
         return plan._replace(flags=flags)
+
+    def text_of(self, target: str, asker: Asker) -> str:
+        """Return the text of the memory that a target means. Raises WriteError."""
+        write = Write(REPLACE, targets=(target,))
+        (memory,) = self._planner.targets(write, asker, self._store.refresh())
+        return self._text(memory)
 
     def budgets(self) -> list[Usage]:
         """Return what each budget holds; nothing where there are none."""

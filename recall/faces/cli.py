@@ -183,7 +183,8 @@ def _run(argv: Sequence[str]) -> int:
         result = cli.main(list(argv), prog_name="recall", standalone_mode=False)
     except RecallError as error:
         _report(error, as_json)
-        return EXIT_USAGE if isinstance(error, _WRONG_USE) else EXIT_FAILED
+        wrong = isinstance(error, _WRONG_USE) or error.code == "INVALID_INPUT"
+        return EXIT_USAGE if wrong else EXIT_FAILED
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return EXIT_USAGE
@@ -218,8 +219,17 @@ def _report(error: RecallError, as_json: bool) -> None:
 
 
 def _register() -> None:
-    from recall.faces import hosts, migrate, reading, serving, setup, vocabulary
+    from recall.faces import (
+        hosts,
+        migrate,
+        proposals,
+        reading,
+        serving,
+        setup,
+        vocabulary,
+        writing,
+    )
 
-    faces = (setup, reading, vocabulary, serving, hosts, migrate)
+    faces = (setup, reading, vocabulary, serving, hosts, migrate, writing, proposals)
     for command in (command for face in faces for command in face.COMMANDS):
         cli.add_command(command)

@@ -1,4 +1,4 @@
-"""The MCP server: search_memory as a tool, the tree as a resource, over standard input and output.
+"""The MCP server over standard input and output: two tools, and the tree as a resource.
 
 Built on the SDK's low-level `Server`. Its `MCPServer` makes a tool's schema from a function's
 signature, ignores parameters that the schema does not have, and words their errors itself; here
@@ -18,6 +18,8 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -42,12 +44,14 @@ from mcp_types import (
 )
 
 from recall.app import Recall
+from recall.core.policy import may_write
 from recall.core.router import Router
 from recall.core.sink import json_text, metadata
 from recall.errors import RecallError
-from recall.faces import mcp_schema
+from recall.faces import manage_schema, mcp_schema
 from recall.faces.binding import Talks
-from recall.faces.talk import Clock, Talk
+from recall.faces.elicitation import Elicitation
+from recall.faces.talk import Clock
 
 log = logging.getLogger("recall.mcp")
 
@@ -74,21 +78,26 @@ class _Handlers:
         self._language = recall.settings.language
         self._talks = Talks(recall, session, clock)
         entry = mcp_schema.tool_entry(recall.settings.limits, self._language)
-        self._tool = Tool.model_validate(entry)
+        self._tools = [Tool.model_validate(entry)]
+        self._waits = recall.settings.writes.wait_seconds
+        if may_write(recall.settings.writes):
+            self._tools.append(Tool.model_validate(manage_schema.tool_entry(self._language)))
 
     async def list_tools(self, _: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[self._tool])
+        return ListToolsResult(tools=self._tools)
 
-    async def call_tool(self, _: Any, params: CallToolRequestParams) -> CallToolResult:
-        if params.name != mcp_schema.TOOL_NAME:
+    async def call_tool(self, context: Any, params: CallToolRequestParams) -> CallToolResult:
+        if params.name not in [tool.name for tool in self._tools]:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {metadata(params.name, _NAME)}")
         left = threading.Event()
         meta = dict(params.meta or {})
         talk = await to_thread.run_sync(self._talks.of_call, meta)
+        work = partial(talk.answer, params.arguments or {}, left)
+        if params.name == manage_schema.TOOL_NAME:
+            answerer = Elicitation.over(context.session, self._waits)
+            work = partial(talk.manage, params.arguments or {}, left, answerer)
         try:
-            said = await to_thread.run_sync(
-                self._said, talk, params.arguments or {}, left, abandon_on_cancel=True
-            )
+            said = await to_thread.run_sync(self._said, params.name, work, abandon_on_cancel=True)
         except anyio.get_cancelled_exc_class():
             left.set()
             talk.unheard()  # should the thread be at work on it: it goes on
@@ -96,13 +105,13 @@ class _Handlers:
         block = TextContent(type="text", text=said.text)
         return CallToolResult(content=[block], is_error=said.failed)
 
-    def _said(self, talk: Talk, arguments: dict[str, Any], left: threading.Event) -> _Said:
+    def _said(self, name: str, work: Callable[[], dict[str, Any]]) -> _Said:
         try:
-            return _Said(json_text(talk.answer(arguments, left)), False)
+            return _Said(json_text(work()), False)
         except RecallError as error:
             details = error.details()
         except Exception as error:
-            log.exception("search_memory failed")
+            log.exception("%s failed", name)
             details = {
                 "code": "INTERNAL_ERROR",
                 "message": f"The call failed in recall itself ({type(error).__name__}).",

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from recall.core.hosts import EVENTS, HOSTS
+from recall.core.policy import may_write
 from recall.core.router import Router
 from recall.errors import RecallError
-from recall.faces import mcp_schema
+from recall.faces import manage_schema, mcp_schema
 from recall.faces.cli import EXIT_OK, Common, common_options, emit, exit_code
 from recall.settings import Settings
 
@@ -29,7 +30,7 @@ _EXTRA = ("mcp", "mcp_types", "anyio")
 )
 @common_options
 def mcp(common: Common, session: str) -> int:
-    """Serve search_memory and the tree to an MCP host, over standard input and output.
+    """Serve both tools and the tree to an MCP host, over standard input and output.
 
     A host starts it and ends it. With --json it serves nothing, but prints what a host would be
     told: the instructions, the tool's entry, the tree's.
@@ -81,7 +82,10 @@ def what_a_host_is_told(settings: Settings, router: Router) -> dict[str, Any]:
         "name": mcp_schema.SERVER_NAME,
         "version": mcp_schema.server_version(),
         "instructions": mcp_schema.instructions(language),
-        "tools": [mcp_schema.tool_entry(settings.limits, language)],
+        "tools": [
+            mcp_schema.tool_entry(settings.limits, language),
+            *([manage_schema.tool_entry(language)] if may_write(settings.writes) else []),
+        ],
         "resources": [mcp_schema.tree_entry(router, language)],
     }
 

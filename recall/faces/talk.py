@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from recall.engine.ports import Answerer
 from recall.engine.request import Request, parse_request
 from recall.engine.session import Session
 from recall.settings import Limits
@@ -76,6 +77,23 @@ class Talk:
             if _only_points(answer):
                 self._pointed.add(request)
         return answer
+
+    def manage(
+        self, parameters: dict[str, Any], left: threading.Event, answerer: Answerer | None
+    ) -> dict[str, Any]:
+        """Return the answer to one call of manage_memory; raises what `Session` raises.
+
+        Other calls go on meanwhile: a person who is asked may take minutes.
+        """
+        with self._lock:
+            if left.is_set():
+                return {}
+            self._turn()
+        try:
+            return self._session.manage_memory(answerer, **parameters)
+        finally:
+            with self._lock:
+                self._ended = self._clock()
 
     def unheard(self) -> None:
         """Note that an answer did not or will not reach the conversation. Never blocks."""

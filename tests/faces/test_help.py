@@ -20,7 +20,17 @@ from recall.faces.cli import cli, run
 PAGE = CLI_PAGE.read_text(encoding="utf-8")
 with contextlib.redirect_stdout(io.StringIO()):
     run(["--version"])  # registers the commands
-COMMANDS = dict(cli.commands)
+
+
+def _commands(group: click.Group, path: str = "") -> dict[str, click.Command]:
+    found: dict[str, click.Command] = {}
+    for name, command in group.commands.items():
+        inner = isinstance(command, click.Group)
+        found |= _commands(command, f"{path}{name} ") if inner else {path + name: command}
+    return found
+
+
+COMMANDS = _commands(cli)
 FIXTURES = ROOT / "fixtures" / "memory" / "project"
 
 ARGUMENTS = {
@@ -38,10 +48,23 @@ ARGUMENTS = {
     "install": ["claude-code", "--dry-run"],
     "uninstall": ["claude-code", "--dry-run"],
     "migrate": ["--dry-run"],
+    "remember": ["Deploys to staging need an approval."],
+    "replace": ["project:tech-stack.md", "Another text."],
+    "forget": ["project:tech-stack.md"],
+    "consolidate": ["project:tech-stack.md", "--text", "Another text."],
+    "trash list": [],
+    "proposals list": [],
 }
 """What makes each command do its work."""
-ANSWERING = [name for name in COMMANDS if name != "hook"]
+DECIDING = (
+    *("trash restore", "trash empty", "proposals show"),
+    *("proposals approve", "proposals dismiss", "proposals edit"),
+)
+"""They need a write that was made or waits, and most a person: tests/faces/test_writing.py."""
+ANSWERING = [name for name in COMMANDS if name != "hook" and name not in DECIDING]
 """A hook never fails, whatever it is given: tests/faces/test_hook.py."""
+STORED = ("trash list", "proposals list")
+"""They read no memory, only what writes left."""
 SETTING_UP = ("init", "install", "uninstall")
 """They write settings, and read no memory."""
 
@@ -78,7 +101,7 @@ def test_help_stands_in_the_page_word_for_word() -> None:
 
 def test_every_command_has_a_section() -> None:
     """The page has a section with the help of each command, and of no other."""
-    assert re.findall(r"(?m)^## recall (\w+)$", PAGE) == list(COMMANDS)
+    assert re.findall(r"(?m)^## recall ([\w ]+)$", PAGE) == list(COMMANDS)
     for name in COMMANDS:
         assert f"\n$ recall {name} --help\n" in section(name)
     assert list(ARGUMENTS) == ANSWERING
@@ -94,7 +117,7 @@ def test_every_command_has_the_common_options(name: str) -> None:
 @pytest.mark.parametrize("name", ANSWERING)
 def test_json_is_one_document_with_the_fields_of_the_page(name: str, recall: Runner) -> None:
     """With --json a command prints one JSON document; each of its fields is explained."""
-    code, out, _ = recall(name, "--json", "--root", str(FIXTURES), *ARGUMENTS[name])
+    code, out, _ = recall(*name.split(), "--json", "--root", str(FIXTURES), *ARGUMENTS[name])
     document: dict[str, Any] = json.loads(out)
     assert code == 0
     known = set(re.findall(r"`(\w+)`", section(name)))
@@ -111,21 +134,21 @@ def test_exit_codes_are_those_of_the_page(name: str, recall: Runner, tmp_path: P
     """0 for work done, 1 where there is nothing to work on, 2 for wrong use; the page says so."""
     text = section(name).split("\nExit codes:")[1]
     assert all(re.search(rf"\b{code}\b", text) for code in (0, 1, 2))
-    assert recall(name, "--root", str(FIXTURES), *ARGUMENTS[name])[0] == 0
-    assert recall(name, "--no-such-option")[0] == 2
-    nowhere = recall(name, "--json", "--root", str(tmp_path / "nowhere"), *ARGUMENTS[name])
+    assert recall(*name.split(), "--root", str(FIXTURES), *ARGUMENTS[name])[0] == 0
+    assert recall(*name.split(), "--no-such-option")[0] == 2
+    nowhere = recall(*name.split(), "--json", "--root", str(tmp_path / "nowhere"), *ARGUMENTS[name])
     assert nowhere[0] == 1
     assert json.loads(nowhere[1])["error"]["code"] == "ROOT_ERROR"
 
 
-@pytest.mark.parametrize("name", [name for name in ANSWERING if name not in SETTING_UP])
+@pytest.mark.parametrize("name", [name for name in ANSWERING if name not in (*SETTING_UP, *STORED)])
 def test_a_corpus_that_cannot_be_read_is_a_failure(
     name: str, recall: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where none of the roots can be read, a command says so and fails."""
     (tmp_path / "settings.toml").write_text('[roots]\nuser = ["/no/such/disk"]\n')
     monkeypatch.setenv("RECALL_CONFIG", str(tmp_path / "settings.toml"))
-    code, out, err = recall(name, *ARGUMENTS[name])
+    code, out, err = recall(*name.split(), *ARGUMENTS[name])
     assert code == 1
     assert "root_read_failed" in out + err
 
@@ -138,7 +161,7 @@ def test_settings_that_cannot_be_used_are_wrong_use(
     settings = tmp_path / "settings.toml"
     settings.write_text('langauge = "en"\n')
     monkeypatch.setenv("RECALL_CONFIG", str(settings))
-    code, out, err = recall(name, *ARGUMENTS[name])
+    code, out, err = recall(*name.split(), *ARGUMENTS[name])
     assert code == 2
     assert "langauge" in out + err
     assert str(settings) in out + err
@@ -159,7 +182,7 @@ def test_what_is_not_found_is_no_failure_but_a_missing_ref_is(recall: Runner) ->
 def test_without_any_folder_a_search_fails_and_a_report_does_not(recall: Runner) -> None:
     """Where no folder is configured nothing can be searched: that is said, and is a failure."""
     for name in ("search", "fetch", "explore"):
-        code, _, err = recall(name, *ARGUMENTS[name])
+        code, _, err = recall(*name.split(), *ARGUMENTS[name])
         assert code == 1
         assert "No memory folder is configured" in err
     for name in ("status", "doctor", "tree"):

@@ -26,7 +26,7 @@ from recall.core.sink import json_text  # noqa: E402 - as above
 from recall.disk.heartbeat import watchers  # noqa: E402 - as above
 from recall.engine.session import Session  # noqa: E402 - as above
 from recall.errors import RequestError  # noqa: E402 - as above
-from recall.faces import mcp_schema, mcp_server  # noqa: E402 - as above
+from recall.faces import manage_schema, mcp_schema, mcp_server  # noqa: E402 - as above
 from recall.faces.talk import QUIET_S, TURN_S, Talk  # noqa: E402 - as above
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,7 +134,7 @@ async def ask(client: Client, **parameters: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_host_is_told_what_there_is(place: Place, mode: str) -> None:
-    """In both eras of the protocol: name, instructions, one tool, the tree with its revision."""
+    """In both eras of the protocol: name, instructions, two tools, the tree with its revision."""
 
     async def work(client: Client) -> None:
         assert client.server_info and client.server_info.name == "recall"
@@ -142,9 +142,11 @@ def test_a_host_is_told_what_there_is(place: Place, mode: str) -> None:
         assert client.instructions == mcp_schema.instructions()
         assert client.server_capabilities.prompts is None
         listed = await client.list_tools()
-        (tool,) = listed.tools
-        entry = tool.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
-        assert entry == mcp_schema.tool_entry()
+        entries = [
+            tool.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
+            for tool in listed.tools
+        ]
+        assert entries == [mcp_schema.tool_entry(), manage_schema.tool_entry()]
         (resource,) = (await client.list_resources()).resources
         assert resource.uri == "recall://tree" and resource.mime_type == "text/markdown"
         assert (await client.list_resource_templates()).resource_templates == []
@@ -606,7 +608,8 @@ def test_json_prints_what_a_host_would_be_told(place: Place, language: str) -> N
     told = json.loads(out)
     assert (code, err) == (0, "")
     assert told["instructions"] == mcp_schema.instructions(language)
-    assert told["tools"] == [mcp_schema.tool_entry(language=language)]
+    entries = mcp_schema.tool_entry(language=language), manage_schema.tool_entry(language)
+    assert told["tools"] == list(entries)
     with place.recall() as recall:
         router = recall.router()
     entry = mcp_schema.tree_entry(router, language)
