@@ -21,6 +21,7 @@ COMMANDS = {
     "migrate": "benchmarks.migrate",
     "migrate-crash": "benchmarks.migrate_crash",
     "migrate-race": "benchmarks.migrate_race",
+    "nearness": "benchmarks.nearness",
     "peers": "benchmarks.peers.command",
     "quality": "benchmarks.quality.command",
     "speed": "benchmarks.speed",

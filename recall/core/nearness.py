@@ -21,7 +21,7 @@ ALIKE: Final = 85.0
 WHOLE: Final = 0.7
 """The least share of a sentence's words that a draft's must have to say the same."""
 LEAST_WORDS: Final = 4
-"""A draft of fewer words, its title among them, is like nothing: too little to tell."""
+"""A draft of fewer words, its title among them, is only like what has the same words."""
 MOST_BLOCKS: Final = 400
 """Sentences of one text that are compared one by one."""
 
@@ -61,11 +61,12 @@ class Compared(NamedTuple):
 def near(title: str, text: str, candidates: Iterable[Known]) -> list[Near]:
     """Return the candidates that the draft is like, certain ones first, then by likeness."""
     draft = taken_apart(title, text)
-    if sum(draft.words.values()) < LEAST_WORDS:
-        return []
+    little = sum(draft.words.values()) < LEAST_WORDS
     found = []
     for known in candidates:
         other = taken_apart(known.title, known.text)
+        if little and draft.words != other.words:
+            continue
         certain = adds_nothing(draft, other)
         likeness = 1.0 if certain else likeness_of(draft, other)
         if likeness >= LIKELY:
