@@ -78,7 +78,7 @@ def taken_apart(title: str, text: str) -> Compared:
     """Return a text as what is compared of it."""
     sentences = [one for block in blocks(text) if (one := bag(unmarked(block)))]
     named = bag(title)
-    if sentences and sentences[0] == named:
+    if len(sentences) > 1 and sentences[0] == named:
         sentences = sentences[1:]  # a heading that is the title
     whole = Counter(named)
     for one in sentences:
@@ -118,7 +118,8 @@ def adds_nothing(draft: Compared, known: Compared) -> bool:
     if not draft.sentences or _telling(draft.title) - known.words:
         return False
     theirs = (known.title, *known.sentences)
-    return all(_says(words, theirs, draft.title) for words in draft.sentences)
+    heading = draft.title if len(draft.sentences) > 1 else Counter[str]()
+    return all(_says(words, theirs, heading) for words in draft.sentences)
 
 
 def _says(words: Counter[str], theirs: Sequence[Counter[str]], title: Counter[str]) -> bool:

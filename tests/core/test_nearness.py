@@ -125,3 +125,12 @@ def test_likeness_is_a_share(one: list[str], other: list[str], title: str) -> No
     assert all(LIKELY <= answer.likeness <= 1 for answer in answers)
     if set(one) - {""} and set(one) <= set(other):
         assert answers and answers[0].certain, answers
+
+
+def test_one_sentence_that_is_its_own_title_is_compared_too() -> None:
+    """A memory whose whole text is its title says nothing new a second time, nor its opposite."""
+    text = "Staging deploys need Ines to approve them on the deploy channel."
+    known = [Known("r", text[:-1], text)]
+    assert near(text[:-1].upper(), text.upper(), known)[0].certain
+    opposite = text.replace("need", "do not need")
+    assert not any(one.certain for one in near(opposite[:-1], opposite, known))
