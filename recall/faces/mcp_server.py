@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 from anyio import to_thread
@@ -31,6 +31,7 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    InputRequiredResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
@@ -47,11 +48,12 @@ from recall.app import Recall
 from recall.core.policy import may_write
 from recall.core.router import Router
 from recall.core.sink import json_text, metadata
+from recall.engine.ports import Answerer
 from recall.errors import RecallError
 from recall.faces import manage_schema, mcp_schema
 from recall.faces.binding import Talks
-from recall.faces.elicitation import Elicitation
-from recall.faces.talk import Clock
+from recall.faces.elicitation import Errands, Said
+from recall.faces.talk import Clock, Talk
 
 log = logging.getLogger("recall.mcp")
 
@@ -63,13 +65,6 @@ _CHUNK = 65_536
 _NAME = 80
 
 
-class _Said(NamedTuple):
-    """A tool's answer as it goes out: JSON text, and whether it is an error."""
-
-    text: str
-    failed: bool
-
-
 class _Handlers:
     """What the server does on each request. Blocking work runs in threads."""
 
@@ -79,35 +74,48 @@ class _Handlers:
         self._talks = Talks(recall, session, clock)
         entry = mcp_schema.tool_entry(recall.settings.limits, self._language)
         self._tools = [Tool.model_validate(entry)]
-        self._waits = recall.settings.writes.wait_seconds
+        self._errands = Errands(recall.settings.writes.wait_seconds)
         if may_write(recall.settings.writes):
             self._tools.append(Tool.model_validate(manage_schema.tool_entry(self._language)))
 
     async def list_tools(self, _: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=self._tools)
 
-    async def call_tool(self, context: Any, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(
+        self, context: Any, params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult:
         if params.name not in [tool.name for tool in self._tools]:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {metadata(params.name, _NAME)}")
         left = threading.Event()
         meta = dict(params.meta or {})
         talk = await to_thread.run_sync(self._talks.of_call, meta)
-        work = partial(talk.answer, params.arguments or {}, left)
-        if params.name == manage_schema.TOOL_NAME:
-            answerer = Elicitation.over(context.session, self._waits)
-            work = partial(talk.manage, params.arguments or {}, left, answerer)
+        arguments = params.arguments or {}
         try:
-            said = await to_thread.run_sync(self._said, params.name, work, abandon_on_cancel=True)
+            if params.name == manage_schema.TOOL_NAME:
+                return await self._manage(context, params, talk)
+            work = partial(self._said, params.name, partial(talk.answer, arguments, left))
+            return _result(await to_thread.run_sync(work, abandon_on_cancel=True))
         except anyio.get_cancelled_exc_class():
             left.set()
             talk.unheard()  # should the thread be at work on it: it goes on
             raise
-        block = TextContent(type="text", text=said.text)
-        return CallToolResult(content=[block], is_error=said.failed)
 
-    def _said(self, name: str, work: Callable[[], dict[str, Any]]) -> _Said:
+    async def _manage(
+        self, context: Any, params: CallToolRequestParams, talk: Talk
+    ) -> CallToolResult | InputRequiredResult:
+        arguments = params.arguments or {}
+
+        def work(answerer: Answerer | None) -> Said:
+            return self._said(params.name, partial(talk.manage, arguments, answerer))
+
+        said = await self._errands.run(work, context.session, params)
+        if said is None:
+            raise MCPError(INVALID_PARAMS, "What the user was asked is not known any more.")
+        return said if isinstance(said, InputRequiredResult) else _result(said)
+
+    def _said(self, name: str, work: Callable[[], dict[str, Any]]) -> Said:
         try:
-            return _Said(json_text(work()), False)
+            return Said(json_text(work()), False)
         except RecallError as error:
             details = error.details()
         except Exception as error:
@@ -117,7 +125,7 @@ class _Handlers:
                 "message": f"The call failed in recall itself ({type(error).__name__}).",
                 "fix": "Try again once; if it fails again, go on without this memory and say so.",
             }
-        return _Said(json_text({"error": details}), True)
+        return Said(json_text({"error": details}), True)
 
     async def list_resources(
         self, _: Any, __: PaginatedRequestParams | None
@@ -146,6 +154,10 @@ class _Handlers:
         except RecallError as error:
             raise MCPError(INTERNAL_ERROR, error.message, error.details()) from error
         return router, Resource.model_validate(mcp_schema.tree_entry(router, self._language))
+
+
+def _result(said: Said) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=said.text)], is_error=said.failed)
 
 
 def build_server(

@@ -78,16 +78,12 @@ class Talk:
                 self._pointed.add(request)
         return answer
 
-    def manage(
-        self, parameters: dict[str, Any], left: threading.Event, answerer: Answerer | None
-    ) -> dict[str, Any]:
+    def manage(self, parameters: dict[str, Any], answerer: Answerer | None) -> dict[str, Any]:
         """Return the answer to one call of manage_memory; raises what `Session` raises.
 
         Other calls go on meanwhile: a person who is asked may take minutes.
         """
         with self._lock:
-            if left.is_set():
-                return {}
             self._turn()
         try:
             return self._session.manage_memory(answerer, **parameters)

@@ -70,8 +70,11 @@ class Place:
             home=self.folder,
         )
 
-    def talk(self, work: Work, *more: str, mode: str = "auto") -> Any:
-        """Run `work` with the SDK's client connected to `recall mcp`; nothing goes to stderr."""
+    def talk(self, work: Work, *more: str, mode: str = "auto", person: Any = None) -> Any:
+        """Run `work` with the SDK's client connected to `recall mcp`; nothing goes to stderr.
+
+        `person` answers the forms that the server has the client show.
+        """
 
         async def main() -> Any:
             command = ["-m", "recall", "mcp", *self.options(*more)]
@@ -79,7 +82,8 @@ class Place:
                 command=sys.executable, args=command, env=self.env, cwd=self.folder
             )
             with anyio.fail_after(HANG_S):
-                async with Client(stdio_client(server, errlog=log), mode=mode) as client:
+                wire = stdio_client(server, errlog=log)
+                async with Client(wire, mode=mode, elicitation_callback=person) as client:
                     return await work(client)
 
         with (self.folder / "stderr").open("w+") as log:
