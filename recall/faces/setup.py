@@ -125,6 +125,7 @@ def status(common: Common, session: str | None) -> int:
 
         return session_status(common, session)
     from recall.faces import standing  # other commands don't need what it brings
+    from recall.faces.write_standing import write_standing
 
     loaded = common.load()
     home = places.home_folder(os.environ)
@@ -144,6 +145,7 @@ def status(common: Common, session: str | None) -> int:
             "structured": structured,
             "legacy": len(snapshot.memories) - structured,
             "migration": _migration(recall, snapshot),
+            "writes": write_standing(recall),
             "revision": snapshot.revision,
             "sourceStatus": source,
             "watchers": [one.to_dict() for one in heartbeat.watchers(recall.store.folder)],
@@ -228,6 +230,7 @@ def _settings(loaded: Loaded) -> dict[str, dict[str, Any]]:
 
 def _status_lines(document: dict[str, Any]) -> Iterator[str]:
     from recall.faces import standing
+    from recall.faces.write_standing import write_lines
 
     yield (
         f"{show.count(document['memories'], 'memory', 'memories')}: "
@@ -241,6 +244,7 @@ def _status_lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"{them} could not be migrated (recall doctor says why)."
     if last:
         yield f"Last migration: {last['id']}, {show.count(last['written'], 'file', 'files')}."
+    yield from write_lines(document["writes"])
     yield from show.status_lines(document["sourceStatus"])
     yield ""
     if not document["roots"]:
