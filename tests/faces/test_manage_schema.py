@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from recall.engine.managing import parse_write
 from recall.errors import RequestError
 from recall.faces import manage_schema
 from recall.settings import LANGUAGES
+
+jsonschema = pytest.importorskip("jsonschema", reason="comes with the mcp package")
 
 PAGE = (Path(__file__).parents[2] / "docs" / "manage-memory.md").read_text()
 CALLS: list[tuple[dict[str, Any], bool]] = [
