@@ -23,6 +23,8 @@ from pathlib import Path
 from benchmarks import plain
 from benchmarks.machine import describe, one_line
 from recall.app import Recall
+from recall.core.audit import MIGRATE, MIGRATE_UNDO, details
+from recall.disk.auditlog import AuditLog
 from recall.engine.migrator import Wishes
 from recall.model import Root
 from recall.settings import Settings
@@ -131,8 +133,20 @@ class Stage:
             self._undo()
             if self._files() != self._before:
                 yield "taken back, the files are not what they were"
+            yield from self._audit()
         except Exception as error:  # noqa: BLE001  # any error is a wrong answer
             yield f"{type(error).__name__}: {error}"
+
+    def _audit(self) -> Iterator[str]:
+        """Every file was written and taken back by now, whoever was killed amid it."""
+        log = AuditLog(self._base / "state")
+        yield from (f"audit: {one.what}" for one in log.verify().findings)
+        for action in (MIGRATE, MIGRATE_UNDO):
+            told = {details(row.entry)["file"] for row in log.rows(action=action)}
+            if {os.path.relpath(file, os.path.realpath(self._memory)) for file in told} != set(
+                self._after
+            ):
+                yield f"the audit does not tell of every {action}"
 
     def _migrate(self) -> None:
         with self._opened() as recall:

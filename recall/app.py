@@ -113,6 +113,7 @@ class Recall(Migrating, Writing):
             after_turn=self.migrate_in_background if self.settings.migration.background else None,
             writes=self.writes,
             pending=self.pending,
+            ledger=self._recording(),
         )
         if session.selecting:
             from weakref import WeakSet
@@ -168,6 +169,7 @@ class Recall(Migrating, Writing):
             excused=self.excused,
             loaded=lambda: self._loaded_by(host.name),
             pending=self.pending,
+            ledger=self._recording(),
         )
 
     def _loaded_by(self, host: str) -> frozenset[int]:
@@ -212,6 +214,7 @@ class Recall(Migrating, Writing):
         self._end_migration()
         for selecting in list(self._selecting or ()):
             selecting.close()
+        self._close_audit()
         self.store.close()
 
     def __enter__(self) -> Recall:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recall.disk import places
+from recall.auditing import Auditing
 from recall.disk.store import Store
 from recall.errors import MigrationError, StoreError
-from recall.settings import Settings
 
 if TYPE_CHECKING:
     from recall.core.events import Emit
@@ -24,17 +22,17 @@ if TYPE_CHECKING:
     from recall.model import Memory
 
 
-class Migrating:
+class Migrating(Auditing):
     """What an open corpus can do about its legacy memories; docs/migration.md."""
 
-    settings: Settings
-    state_dir: Path
     store: Store
     _emit: Emit | None
     _migration: Background | None = None
 
-    def memory_files(self) -> MemoryFiles:
+    def memory_files(self, allowed: str = "asked by a program") -> MemoryFiles:
         """Return what writes to the memories of this corpus, and its record.
+
+        `allowed` says in the audit who allowed it.
 
         Raises StoreError where the state folder must not be written.
         """
@@ -42,17 +40,28 @@ class Migrating:
 
         self._state_outside()
         roots = [root.path for root in self.settings.roots]
-        return MemoryFiles(roots, self.state_dir, project_dir=self.settings.project_dir)
+        return MemoryFiles(
+            roots,
+            self.state_dir,
+            project_dir=self.settings.project_dir,
+            audit=self.audit,
+            allowed=allowed,
+        )
 
     def has_record(self) -> bool:
         """Tell whether a migration was ever tried with this state folder."""
         return (self.state_dir / "migrations.sqlite").exists()
 
-    def migrator(self, annotator: Annotator | str = "heuristic") -> Migrator:
-        """Return what gives legacy memories metadata of their own; docs/migration.md."""
+    def migrator(
+        self, annotator: Annotator | str = "heuristic", *, allowed: str = "asked by a program"
+    ) -> Migrator:
+        """Return what gives legacy memories metadata of their own; docs/migration.md.
+
+        `allowed` says in the audit who allowed it.
+        """
         from recall.engine.migrator import Migrator
 
-        files = self.memory_files()
+        files = self.memory_files(allowed)
         given = ANNOTATORS[annotator](self) if isinstance(annotator, str) else annotator
         return Migrator(self.store, files, files.record, given, emit=self._emit)
 
@@ -96,21 +105,14 @@ class Migrating:
         from recall.engine.migrator import Wishes
 
         wishes = Wishes(background=True, rebuild_index=self.settings.migration.rebuild_index)
-        return self.migrator().run(wishes, cancelled=cancelled)
+        migrator = self.migrator(allowed="setting migration.background")
+        return migrator.run(wishes, cancelled=cancelled)
 
     def _end_migration(self) -> None:
         migration, self._migration = self._migration, None
         if migration is not None:
             migration.end()
             atexit.unregister(migration.end)
-
-    def _state_outside(self) -> None:
-        around = places.root_around(self.state_dir, self.settings.roots)
-        if around:
-            raise StoreError(
-                f"the state folder {self.state_dir} lies below the memory root {around.path}",
-                fix="Set state_dir to a folder outside of every memory root.",
-            )
 
 
 def heuristic(recall: Migrating) -> Annotator:

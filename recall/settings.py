@@ -54,6 +54,13 @@ class MigrationWishes(Struct):
     """Whether a migration rebuilds a `MEMORY.md` that lists nothing but memories."""
 
 
+class AuditWishes(Struct):
+    """What the audit records beside writes; docs/audit.md."""
+
+    deliveries: bool = True
+    """Whether it records what was injected and what the tool handed over."""
+
+
 class Llm(Struct):
     """The model that annotates memories, where one is asked for; docs/llm.md."""
 
@@ -110,6 +117,7 @@ class Settings(Struct):
     """How long a reader waits for another process's refresh before it answers stale."""
     telemetry: Telemetry = field(default_factory=Telemetry)
     migration: MigrationWishes = field(default_factory=MigrationWishes)
+    audit: AuditWishes = field(default_factory=AuditWishes)
     llm: Llm = field(default_factory=Llm)
     writes: Writes = field(default_factory=Writes)
     unavailable: tuple[Unavailable, ...] = ()

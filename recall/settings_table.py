@@ -249,6 +249,12 @@ KEYS: tuple[Key, ...] = (
         "Whether a migration rebuilds a MEMORY.md that lists nothing but memories.",
     ),
     Key(
+        "audit.deliveries",
+        "flag",
+        True,
+        "Whether the audit records what models were given: every text injected, every recall.",
+    ),
+    Key(
         "llm.base_url",
         "word",
         "https://api.openai.com/v1",
@@ -375,6 +381,7 @@ TABLES = (
     "taxonomy",
     "telemetry",
     "migration",
+    "audit",
     "llm",
     "writes",
     "limits",
@@ -396,6 +403,7 @@ PROJECT_REFUSES = {
     "external": "it would name a provider that your memories are sent to",
     "llm": "it would choose the model that your memories are sent to",
     "telemetry": "it would choose where records of your sessions go",
+    "audit": "it would switch off the record of what it was given",
     "migration": "it would let files be written that you have not allowed to be",
     "writes": "it would allow writes that you have not allowed",
 }

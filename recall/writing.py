@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recall.auditing import Auditing
 from recall.errors import StoreError
-from recall.settings import Settings
 
 if TYPE_CHECKING:
     from recall.core.budget import Budgets
-    from recall.disk.auditlog import AuditLog
     from recall.disk.memorywrites import MemoryWrites
     from recall.disk.proposals import StoredProposals
     from recall.disk.store import Store
@@ -19,16 +17,11 @@ if TYPE_CHECKING:
     from recall.engine.writing import WriteService
 
 
-class Writing:
+class Writing(Auditing):
     """What an open corpus can do to its memories; docs/writes.md."""
 
-    settings: Settings
-    state_dir: Path
     store: Store
     _corpus: str
-
-    def _state_outside(self) -> None:
-        raise NotImplementedError
 
     def heuristic(self) -> Annotator:
         """Return the annotator that needs nobody."""
@@ -70,12 +63,6 @@ class Writing:
     def detector(self) -> Detector | None:
         """Return what finds secrets in texts that are written."""
         return None
-
-    def audit(self) -> AuditLog:
-        """Return the audit of this state folder."""
-        from recall.disk.auditlog import AuditLog
-
-        return AuditLog(self.state_dir)
 
     def proposals(self) -> StoredProposals:
         """Return the writes about this corpus that wait for a person."""

@@ -17,6 +17,7 @@ from recall.errors import SettingsError
 from recall.model import Taxonomy
 from recall.settings import (
     Arguments,
+    AuditWishes,
     Limits,
     Llm,
     MigrationWishes,
@@ -186,6 +187,7 @@ def _settings(
         migration=MigrationWishes(
             values["migration.background"], values["migration.rebuild_index"]
         ),
+        audit=AuditWishes(values["audit.deliveries"]),
         llm=Llm(**{name: values[f"llm.{name}"] for name in Llm.__fields__}),
         writes=Writes(**{name: values[f"writes.{name}"] for name in Writes.__fields__}),
         unavailable=rooted.unavailable,

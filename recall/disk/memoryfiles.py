@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from recall.core.indexfile import NAMES, rebuilt
 from recall.core.migration import Attempt, Cleared, Undone
@@ -17,10 +17,14 @@ from recall.disk import atomic, backups, leftovers
 from recall.disk.backups import Backups
 from recall.disk.heartbeat import owner_lives, this_owner
 from recall.disk.lock import file_lock
+from recall.disk.migrationaudit import MigrationAudit
 from recall.disk.migrations import UNDONE, Entry, Migrations, Run
 from recall.disk.rootfiles import RootFiles, put, put_back
 from recall.errors import ConflictError, MigrationError
 from recall.model import Memory
+
+if TYPE_CHECKING:
+    from recall.disk.auditlog import AuditLog
 
 LOCK: Final = "migration.lock"
 OWNER: Final = "migration.owner"
@@ -29,9 +33,21 @@ OWNER: Final = "migration.owner"
 class MemoryFiles(RootFiles):
     """The `MemoryWriter` port over local roots, with its record in a state folder."""
 
-    def __init__(self, roots: Sequence[str], state_dir: Path, *, project_dir: str = "") -> None:
-        """`roots` as the settings name them, in the snapshot's order."""
+    def __init__(
+        self,
+        roots: Sequence[str],
+        state_dir: Path,
+        *,
+        project_dir: str = "",
+        audit: Callable[[], AuditLog] | None = None,
+        allowed: str = "",
+    ) -> None:
+        """`roots` as the settings name them, in the snapshot's order.
+
+        `audit` gives what each written file is recorded in; `allowed` says who allowed it.
+        """
         super().__init__(roots, project_dir=project_dir)
+        self._told = MigrationAudit(audit, allowed)
         self._state = state_dir
         self._backups = Backups(state_dir)
         self.record = Migrations(state_dir)
@@ -74,6 +90,7 @@ class MemoryFiles(RootFiles):
             if now == entry.before:
                 self.record.drop(entry.number)
             else:  # ours, or ours with somebody's later change: `undo` compares anyway
+                self._told.found(entry)
                 self.record.wrote(entry.number)
         return Cleared(*(tuple(p for one in cleared for p in one[i]) for i in range(3)))
 
@@ -85,7 +102,8 @@ class MemoryFiles(RootFiles):
         return any(content == one.after for one in self.record.of_file(file))
 
     def begin(self, annotator: str) -> str:
-        """Begin a run; returns its name."""
+        """Begin a run; returns its name. Raises StoreError where it could not be recorded."""
+        self._told.ready()
         return self.record.begin(annotator)
 
     def write(self, run: str, memory: Memory, before: bytes, after: bytes) -> Refused | None:
@@ -116,17 +134,20 @@ class MemoryFiles(RootFiles):
 
     def _recorded(self, run: str, memory: Memory, before: bytes, after: bytes) -> Refused | None:
         file = self.file(memory)
-        number = self.record.writing(run, file, self._backups.keep(before), atomic.digest(after))
+        digests = self._backups.keep(before), atomic.digest(after)
+        number = self.record.writing(run, file, *digests)
         try:
-            put(self.real(memory.root), memory.path, after, expected=atomic.digest(before))
+            put(self.real(memory.root), memory.path, after, expected=digests[0])
         except BaseException as error:
-            if _digest(file) != atomic.digest(after):
+            if _digest(file) != digests[1]:
                 self.record.drop(number)
             else:  # only its folder could not be synced
+                self._told.wrote(run, file, *digests, memory)
                 self.record.wrote(number)
             if isinstance(error, OSError) and error.errno == errno.EMLINK:
                 return Refused("hard-linked", "The file has several names (hard links).")
             raise
+        self._told.wrote(run, file, *digests, memory)
         self.record.wrote(number)
         return None
 
@@ -145,6 +166,7 @@ class MemoryFiles(RootFiles):
             known = ", ".join(one.id for one in runs[:5])
             fix = f"Known are {known}." if known else "Nothing was migrated, or it was forgotten."
             raise MigrationError(f"{what}.", fix=fix)
+        self._told.ready()
         return found, [self._undo(entry, found) for entry in self.record.entries(found.id)]
 
     def _undo(self, entry: Entry, run: Run) -> Undone:
@@ -165,6 +187,7 @@ class MemoryFiles(RootFiles):
         except OSError as error:
             return Undone(entry.file, "refused", f"It can't be read: {error.strerror}.")
         if now is not None and atomic.digest(now) == entry.before:
+            self._told.undid(entry, found=True)
             self.record.wrote(entry.number, UNDONE)
             return Undone(entry.file, "already")
         if before is None:
@@ -179,6 +202,7 @@ class MemoryFiles(RootFiles):
             return _edited(entry, before, atomic.read(entry.file) or b"")
         except OSError as error:
             return Undone(entry.file, "refused", f"It can't be written: {error.strerror}.")
+        self._told.undid(entry)
         self.record.wrote(entry.number, UNDONE)
         return Undone(entry.file, "restored", content=entry.before)
 

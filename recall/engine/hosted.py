@@ -24,7 +24,8 @@ from recall.settings import Settings
 
 if TYPE_CHECKING:
     from recall.core.events import Emit
-    from recall.engine.ports import Sessions, Store
+    from recall.engine.ports import Ledger, Sessions, Store
+    from recall.engine.recording import Ledgers
 
 CLEARED, COMPACTED = "clear", "compact"
 """Sources of a session's start; anything else begins a conversation."""
@@ -59,11 +60,13 @@ class HostedSession:
         excused: Excused = nobody,
         loaded: Callable[[], Collection[int]] = tuple,
         pending: Callable[[], int] = nothing,
+        ledger: Ledgers | None = None,
     ) -> None:
         """`excused` names the legacy memories that can't be migrated.
 
         `loaded` gives the roots whose flat index the host loads by itself; asked only in legacy
-        mode. `pending` counts the proposals that wait for the user.
+        mode. `pending` counts the proposals that wait for the user. `ledger` gives the audit, where
+        deliveries are recorded.
         """
         self._pending = pending
         self._excused = excused
@@ -75,6 +78,8 @@ class HostedSession:
         self._host = host
         self._transcript = transcript
         self._emit = emit
+        self._ledger = ledger
+        self._handed: list[Prepared] = []
         self._made: list[Delivery] = []
         self._missed: list[Prepared] = []
         self._seen: Snapshot | None = None
@@ -138,10 +143,12 @@ class HostedSession:
     def _held(self, *, asked: bool = False) -> Iterator[Conversation]:
         """Hold the conversation, and tell afterwards what was delivered and what never arrived."""
         start = time.perf_counter()
-        self._made, self._missed, self._seen = [], [], None
+        self._made, self._missed, self._seen, self._handed = [], [], None, []
         with self._sessions.hold(self._id) as talk:
             yield talk
             steps = talk.steps
+        if self._ledger and (self._handed or self._missed):
+            self._record(self._ledger())
         if self._emit:
             from recall.engine.telling import Telling  # a hook's process mostly has no use for it
 
@@ -153,6 +160,14 @@ class HostedSession:
                 tell.prepared(made, start, focus=asked)
                 if made.text:
                     tell.settled("confirmed", made.cost, start, counted=True)
+
+    def _record(self, ledger: Ledger) -> None:
+        """Write into the audit what is about to be printed, and what did not arrive before."""
+        from recall.engine.recording import delivered, undelivered
+
+        host, outcome = self._host.name, f"handed to {self._host.name}"
+        lost = [undelivered(one, self._id, host) for one in self._missed]
+        ledger.note([*lost, *(delivered(one, self._id, outcome, host) for one in self._handed)])
 
     def _deliver(
         self,
@@ -196,6 +211,7 @@ class HostedSession:
             prepared = as_prepared(delivery, talk)
             prepared = prepared._replace(anchored=anchored, position=position, seen=not looks)
             talk.hand(prepared, mode)
+            self._handed.append(prepared)
         return delivery.text
 
     def _look(self, talk: Conversation) -> bool:

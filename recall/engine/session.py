@@ -39,6 +39,7 @@ from recall.settings import Settings
 if TYPE_CHECKING:  # what most processes have no use for is not imported
     from recall.core.events import Emit
     from recall.engine.managing import Managing
+    from recall.engine.recording import Ledgers
     from recall.engine.selecting import Selecting
     from recall.engine.telling import Telling
     from recall.engine.writing import WriteService
@@ -66,13 +67,15 @@ class Session:
         after_turn: Callable[[], object] | None = None,
         writes: Callable[[], WriteService] | None = None,
         pending: Callable[[], int] = nothing,
+        ledger: Ledgers | None = None,
     ) -> None:
         """`emit` takes telemetry's events. `selector_ms` is how long a selector may take.
 
         `excused` names the legacy memories that can't be migrated: they don't keep the
         conversation from structured recall. `after_turn` is called when a delivery was confirmed;
         it must not wait. `writes` gives the one passage of writes, for manage_memory; `pending`
-        counts the proposals that wait for the user.
+        counts the proposals that wait for the user. `ledger` gives the audit, where deliveries and
+        recalls are recorded.
         """
         self.id = id
         self._store = store
@@ -81,6 +84,7 @@ class Session:
         self._reranker = reranker
         self._sessions = sessions or MemorySessions()
         self._after_turn = after_turn
+        self._ledger = ledger
         self._excused = excused
         self._pending = pending
         self._writes = writes
@@ -195,6 +199,11 @@ class Session:
             waiting: Prepared | None = talk.pending.get(id)
             counted = settle(talk, id)
             steps = talk.steps
+        if self._ledger and waiting and waiting.text and step == "confirmed":
+            from recall.engine.recording import delivered
+
+            outcome = "confirmed" if counted else "confirmed after a compaction"
+            self._ledger().note([delivered(waiting, self.id, outcome, "session")])
         if self._tell:
             self._tell.switched(steps, start)
             self._tell.settled(step, waiting.cost if waiting else None, start, counted=counted)
@@ -302,7 +311,11 @@ class Session:
         with self._sessions.hold(self.id) as talk:
             answer = self._answer(request, parameters, talk)
             talk.spared(spared(answer, self._settings.limits))
-            return answer
+        if self._ledger and (answer.get("results") or answer.get("branches")):
+            from recall.engine.recording import recalled
+
+            self._ledger().note(list(recalled(parameters, answer, self.id)))
+        return answer
 
     def _answer(
         self, request: Request, parameters: Mapping[str, Any], talk: Conversation

@@ -43,6 +43,7 @@ from recall.faces.show import count, status_lines
 from recall.model import SCOPES
 
 EXIT_INTERRUPTED = 130
+_ALLOWED = "command recall migrate"
 _NAMED = 20
 """So many files are named for one reason; doctor and --json name all."""
 
@@ -93,7 +94,7 @@ def migrate(
     if undo is not None and (forget_backups or dry_run):
         raise click.UsageError("--undo goes with neither --dry-run nor --forget-backups.")
     with common.open() as recall:
-        files = recall.memory_files()
+        files = recall.memory_files(_ALLOWED)
         if forget_backups:
             return _forget(common, files, yes=yes)
         if undo is not None:
@@ -101,7 +102,7 @@ def migrate(
         wishes = Wishes(
             scopes, dry_run, max_calls, rebuild_index=recall.settings.migration.rebuild_index
         )
-        migrator = recall.migrator(annotator)
+        migrator = recall.migrator(annotator, allowed=_ALLOWED)
         if not dry_run and not yes and not _consent(recall, files):
             wishes = wishes._replace(dry_run=True)
         report, interrupted = _run(migrator, wishes, quiet=common.json)

@@ -21,6 +21,8 @@ from benchmarks.migrate_race import race
 from recall.app import Recall
 from recall.core.splice import Refused
 from recall.disk import atomic
+from recall.disk.auditfile import FILE
+from recall.disk.auditlog import AuditLog
 from recall.disk.leftovers import clear
 from recall.disk.memoryfiles import MemoryFiles
 from recall.errors import ConflictError, MigrationError, StoreError
@@ -251,6 +253,78 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path: Path, files: MemoryFiles
     with files.alone():
         pass
     assert not (tmp_path / "state" / "migration.owner").exists()
+
+
+# --- the audit
+
+
+def audited(files: MemoryFiles, recall: Recall) -> list[tuple[str, str, Any]]:
+    log = AuditLog(recall.state_dir)
+    assert log.verify().findings == []
+    entries = [row.entry for row in reversed(log.rows())]
+    return [(one.action, one.outcome, json.loads(one.detail)) for one in entries]
+
+
+def test_each_file_that_is_written_leaves_a_row(recall: Recall, memory: Memory) -> None:
+    """With who allowed it, and what the file was before and after; so does taking it back."""
+    files = recall.memory_files("command recall migrate")
+    run = written(files, memory)
+    files.undo_run(run)
+    digests = {"before": atomic.digest(OLD), "after": atomic.digest(NEW)}
+    back = {"before": atomic.digest(NEW), "after": atomic.digest(OLD)}
+    told = {"run": run, "file": files.file(memory)}
+    allowed = "allowed (command recall migrate)"
+    assert audited(files, recall) == [
+        ("migrate", allowed, told | digests),
+        ("migrate-undo", allowed, told | back),
+    ]
+    assert AuditLog(recall.state_dir).rows()[1].entry.ref == memory.ref
+
+
+def test_a_file_that_was_not_written_leaves_none(
+    root: Path, recall: Recall, memory: Memory
+) -> None:
+    """Somebody else changed it: nothing was done."""
+    files = recall.memory_files()
+    run = files.begin("test")
+    (root / "a.md").write_bytes(OLD + b"More.\r\n")
+    with pytest.raises(ConflictError):
+        files.write(run, memory, OLD, NEW)
+    assert audited(files, recall) == []
+
+
+def test_what_a_killed_run_wrote_is_recorded_once(recall: Recall, memory: Memory) -> None:
+    """By the next run, if it did not come to that itself."""
+    files = recall.memory_files()
+    run = written(files, memory)
+    digests = atomic.digest(OLD), atomic.digest(NEW)
+    files.record.writing(run, files.file(memory), *digests)
+    with files.alone():
+        files.recover()
+    assert len(audited(files, recall)) == 1
+    files.record.writing(files.begin("test"), files.file(memory), *digests)
+    with files.alone():
+        files.recover()
+    assert [one[1] for one in audited(files, recall)] == [
+        "allowed (asked by a program)",
+        "allowed (by a run that was killed)",
+    ]
+
+
+def test_nothing_is_written_that_cannot_be_recorded(
+    root: Path, recall: Recall, memory: Memory
+) -> None:
+    """No run begins, and none is taken back."""
+    files = recall.memory_files()
+    run = written(files, memory)
+    recall.close()
+    (recall.state_dir / FILE).unlink()
+    (recall.state_dir / FILE).mkdir()
+    with pytest.raises(StoreError, match=FILE):
+        files.begin("test")
+    with pytest.raises(StoreError, match=FILE):
+        files.undo_run(run)
+    assert (root / "a.md").read_bytes() == NEW
 
 
 # --- what a killed run leaves
