@@ -15,6 +15,7 @@ from typing import Protocol, cast
 
 COMMANDS = {
     "annotate": "benchmarks.annotate.command",
+    "audit": "benchmarks.audit",
     "concurrency": "benchmarks.concurrency",
     "crash": "benchmarks.crash",
     "hooks": "benchmarks.hooks",

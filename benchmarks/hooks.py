@@ -66,6 +66,7 @@ class Place:
 
     def __init__(self, folder: Path, count: int) -> None:
         self.project = folder / "shop"
+        self.session = "s1"
         corpus.write(self.project / ".recall" / "memory", count)
         runtime = folder / "run"
         runtime.mkdir(mode=0o700)
@@ -81,7 +82,11 @@ class Place:
     def hook(self, name: str) -> float:
         """Run one hook; returns how long it took, in ms."""
         event, more = _PROMPTS[name]
-        given = {"session_id": "s1", "cwd": str(self.project), "hook_event_name": event} | more
+        given = {
+            "session_id": self.session,
+            "cwd": str(self.project),
+            "hook_event_name": event,
+        } | more
         program = [self._program] if self._program else [sys.executable, "-m", "recall"]
         return self._run([*program, "hook", event, "--host", "claude-code"], json.dumps(given))
 

@@ -220,6 +220,7 @@ def _report(error: RecallError, as_json: bool) -> None:
 
 def _register() -> None:
     from recall.faces import (
+        audit,
         hosts,
         migrate,
         proposals,
@@ -230,6 +231,6 @@ def _register() -> None:
         writing,
     )
 
-    faces = (setup, reading, vocabulary, serving, hosts, migrate, writing, proposals)
+    faces = (setup, reading, vocabulary, serving, hosts, migrate, writing, proposals, audit)
     for command in (command for face in faces for command in face.COMMANDS):
         cli.add_command(command)

@@ -54,6 +54,7 @@ ARGUMENTS = {
     "consolidate": ["project:tech-stack.md", "--text", "Another text."],
     "trash list": [],
     "proposals list": [],
+    "audit": [],
 }
 """What makes each command do its work."""
 DECIDING = (
@@ -63,8 +64,8 @@ DECIDING = (
 """They need a write that was made or waits, and most a person: tests/faces/test_writing.py."""
 ANSWERING = [name for name in COMMANDS if name != "hook" and name not in DECIDING]
 """A hook never fails, whatever it is given: tests/faces/test_hook.py."""
-STORED = ("trash list", "proposals list")
-"""They read no memory, only what writes left."""
+STORED = ("trash list", "proposals list", "audit")
+"""They read no memory, only what was written down."""
 SETTING_UP = ("init", "install", "uninstall")
 """They write settings, and read no memory."""
 
