@@ -90,7 +90,7 @@ def test_an_approved_write_is_a_structured_memory_that_is_found(recall: Recall) 
     assert memory.structured and memory.scope == "project"
     answer = recall.search_memory(mode="search", keywords=["deploy channel"])
     assert [one["ref"] for one in answer["results"]] == [ref]
-    assert audited(recall) == [("add", "allowed-once (via callback)")]
+    assert audited(recall) == [("add", "allowed-once (via callback)"), ("recalled", "answered")]
     assert recall.audit().rows()[0].entry.text == TEXT
 
 
