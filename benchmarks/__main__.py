@@ -31,6 +31,7 @@ COMMANDS = {
     "turns": "benchmarks.turns.command",
     "vocabulary": "benchmarks.vocabulary",
     "watching": "benchmarks.watching",
+    "write-crash": "benchmarks.write_crash",
 }
 
 

@@ -80,7 +80,9 @@ class Writing(Auditing):
             return 0
 
     def deciding(self) -> Deciding:
-        """Return how a person decides on proposals."""
+        """Return how a person decides on proposals; those whose time is over are gone then."""
         from recall.engine.proposing import Deciding
 
-        return Deciding(self.writes(), self.proposals(), self.audit())
+        deciding = Deciding(self.writes(), self.proposals(), self.audit())
+        deciding.expire()
+        return deciding

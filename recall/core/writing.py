@@ -170,6 +170,8 @@ class Decision(NamedTuple):
     outcome: str
     by: str
     """`policy auto`, `elicitation`, `callback`, `terminal`, `proposal 7, terminal`, …"""
+    proposal: int = 0
+    """The number of the proposal that it is about, 0 for none."""
 
     @property
     def allowed(self) -> bool:

@@ -50,6 +50,18 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def shortened(path: str) -> str:
+    """Return the path that a temporary name stands for: its last part may be cut."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, os.fsdecode(os.fsencode(name)[:_NAME_BYTES]))
+
+
+def beside(path: str, ending: str) -> str:
+    """Return a new temporary name in the path's folder; `ending` is PART or SWAPPED."""
+    folder, name = os.path.split(shortened(path))
+    return os.path.join(folder, f".{name}.{os.urandom(8).hex()}{ending}")
+
+
 def read(path: str | os.PathLike[str]) -> bytes | None:
     """Return the file's bytes, None where nothing has this name.
 
@@ -59,10 +71,13 @@ def read(path: str | os.PathLike[str]) -> bytes | None:
         fd = _opened(path)
     except FileNotFoundError:
         return None
-    with open(fd, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
-        return file.read()
+        with open(fd, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(fd)
 
 
 def _opened(path: str | os.PathLike[str]) -> int:
@@ -237,9 +252,7 @@ def _temporary(
     path: str, data: bytes, before: os.stat_result | None, mode: int, strict: bool
 ) -> tuple[int, str]:
     """Return descriptor and name of a synced file beside `path` that holds `data`."""
-    folder, name = os.path.split(path)
-    short = os.fsdecode(os.fsencode(name)[:_NAME_BYTES])
-    temporary = os.path.join(folder, f".{short}.{os.urandom(8).hex()}{PART}")
+    temporary = beside(path, PART)
     fd = os.open(temporary, _TEMPORARY, 0o600)
     try:
         view = memoryview(data)

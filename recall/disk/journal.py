@@ -1,12 +1,14 @@
 """The journal of writes in SQLite: what is about to be done, before it is done.
 
 An operation is `prepared` with all of its steps and the rows that the audit shall have; then it is
-`done`, or `undone`. What a killed process left prepared, the next one completes or takes back.
-The steps of what is done are the trash: what each file held before.
+`done`, or `undone`. What a killed process left prepared, the next one brings in order; `failed` is
+one that was taken back, but for files that could not be written then. The steps of what is done are
+the trash: what each file held before.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -23,17 +25,19 @@ FILE: Final = "writes.sqlite"
 PREPARED: Final = "prepared"
 DONE: Final = "done"
 UNDONE: Final = "undone"
+FAILED: Final = "failed"
 
-_VERSION = 1
+_VERSION = 2
 _BUSY_S = 10.0
 _SCHEMA = """
 CREATE TABLE operation (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at REAL NOT NULL, action TEXT NOT NULL,
-    state TEXT NOT NULL, entries TEXT NOT NULL
+    state TEXT NOT NULL, entries TEXT NOT NULL, proposal INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE step (
     operation TEXT NOT NULL, place INTEGER NOT NULL, root BLOB NOT NULL, path BLOB NOT NULL,
     ref TEXT NOT NULL, title TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL,
+    mode INTEGER,
     PRIMARY KEY (operation, place)
 ) WITHOUT ROWID;
 CREATE TABLE proposal (
@@ -43,6 +47,12 @@ CREATE TABLE proposal (
 );
 CREATE INDEX waiting ON proposal (corpus, state)
 """
+_FRESH = tuple(_SCHEMA.split(";\n"))
+_UPGRADE = (
+    "ALTER TABLE operation ADD COLUMN proposal INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE step ADD COLUMN mode INTEGER",
+)
+"""From version 1."""
 
 
 class Step(NamedTuple):
@@ -54,6 +64,8 @@ class Step(NamedTuple):
     title: str
     before: str
     after: str
+    mode: int | None = None
+    """The permissions of a file that was there, or comes back; None: its folder's."""
 
 
 class Operation(NamedTuple):
@@ -91,7 +103,8 @@ class WritesDb:
             try:
                 yield db
             except BaseException:
-                db.execute("ROLLBACK")
+                with contextlib.suppress(sqlite3.Error):  # a full disk has done so already
+                    db.execute("ROLLBACK")
                 raise
             db.execute("COMMIT")
 
@@ -118,23 +131,25 @@ class WritesDb:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if version == _VERSION:
             return
-        if version:
+        if version not in (0, 1):
             raise StoreError(
                 f"{self._path} was written by another version of recall ({version}).",
                 fix="Use that version: writes that are under way can only be completed by it.",
             )
         db.execute("BEGIN IMMEDIATE")
-        if not db.execute("PRAGMA user_version").fetchone()[0]:  # another process may be first
-            for statement in _SCHEMA.split(";\n"):
+        version = db.execute("PRAGMA user_version").fetchone()[0]  # another process may be first
+        if version != _VERSION:
+            for statement in _UPGRADE if version else _FRESH:
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {_VERSION}")
         db.execute("COMMIT")
 
     def _unusable(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"{self._path} can't be used: {error}.",
-            fix="See whether the disk is full, and whether the state folder can be written.",
-        )
+        fix = "See whether the disk is full, and whether the state folder can be written."
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            fix = "It is damaged: move it away. Proposals, and what can be restored, go with it."
+        return StoreError(f"{self._path} can't be used: {error}.", fix=fix)
 
 
 class Journal:
@@ -144,9 +159,17 @@ class Journal:
         self._db = WritesDb(state_dir)
 
     def prepare(
-        self, id: str, action: str, steps: Sequence[Step], entries: Sequence[Entry]
+        self,
+        id: str,
+        action: str,
+        steps: Sequence[Step],
+        entries: Sequence[Entry],
+        proposal: int = 0,
     ) -> None:
-        """Record an operation that is about to begin; on disk when this returns."""
+        """Record an operation that is about to begin; on disk when this returns.
+
+        `proposal` is the number of the one that it makes true; once it is done, that is approved.
+        """
         rows = [
             (id, place, os.fsencode(step.root), os.fsencode(step.path), *step[2:])
             for place, step in enumerate(steps)
@@ -154,19 +177,40 @@ class Journal:
         told = json.dumps([tuple(entry) for entry in entries])
         with self._db.writing() as db:
             db.execute(
-                "INSERT INTO operation (id, at, action, state, entries) VALUES (?, ?, ?, ?, ?)",
-                (id, time.time(), action, PREPARED, told),
+                "INSERT INTO operation (id, at, action, state, entries, proposal)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (id, time.time(), action, PREPARED, told, proposal),
             )
-            db.executemany("INSERT INTO step VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            db.executemany("INSERT INTO step VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def settle(self, id: str, state: str) -> None:
-        """Record that an operation is DONE or UNDONE; what the audit has is not kept here."""
+        """Record that an operation is DONE, UNDONE or FAILED; what the audit has is not kept here.
+
+        With one that is DONE, the proposal that it made true is approved.
+        """
         with self._db.writing() as db:
             db.execute("UPDATE operation SET state = ?, entries = '[]' WHERE id = ?", (state, id))
+            if state == DONE:
+                db.execute(
+                    "UPDATE proposal SET state = 'approved' WHERE state = 'pending'"
+                    " AND number = (SELECT proposal FROM operation WHERE id = ?)",
+                    (id,),
+                )
 
     def unfinished(self) -> list[Operation]:
-        """Return what a killed process left, the oldest first."""
-        return self._operations("state = ? ORDER BY number", PREPARED)
+        """Return what a killed process left, or a failed one, the oldest first."""
+        return self._operations("state IN (?, ?) ORDER BY number", PREPARED, FAILED)
+
+    def mode_of(self, root: str, path: str, digest: str) -> int | None:
+        """Return the permissions that the file had when it last held this; None if unknown."""
+        query = (
+            "SELECT mode FROM step JOIN operation ON operation.id = step.operation"
+            " WHERE root = ? AND path = ? AND before = ? ORDER BY number DESC LIMIT 1"
+        )
+        with self._db.reading() as db:
+            values = (os.fsencode(root), os.fsencode(path), digest)
+            found = db.execute(query, values).fetchone() if db else None
+        return found[0] if found else None
 
     def done(self, limit: int = 0) -> list[Operation]:
         """Return what was done, the newest first; at most `limit`, 0 for all."""
@@ -186,10 +230,10 @@ class Journal:
             db.execute(f"DELETE FROM step WHERE operation IN ({which})", states)
             return db.execute("DELETE FROM operation WHERE state IN (?, ?)", states).rowcount
 
-    def _operations(self, where: str, value: str) -> list[Operation]:
+    def _operations(self, where: str, *values: str) -> list[Operation]:
         query = f"SELECT id, at, action, state, entries FROM operation WHERE {where}"
         with self._db.reading() as db:
-            rows = db.execute(query, (value,)).fetchall() if db else []
+            rows = db.execute(query, values).fetchall() if db else []
             return [_operation(db, *row) for row in rows if db]
 
 
@@ -197,11 +241,12 @@ def _operation(
     db: sqlite3.Connection, id: str, at: float, action: str, state: str, entries: str
 ) -> Operation:
     query = (
-        "SELECT root, path, ref, title, before, after FROM step WHERE operation = ? ORDER BY place"
+        "SELECT root, path, ref, title, before, after, mode FROM step WHERE operation = ?"
+        " ORDER BY place"
     )
     steps = [
-        Step(os.fsdecode(root), os.fsdecode(path), ref, title, before, after)
-        for root, path, ref, title, before, after in db.execute(query, (id,))
+        Step(os.fsdecode(root), os.fsdecode(path), *told)
+        for root, path, *told in db.execute(query, (id,))
     ]
-    told = [Entry._make(one) for one in json.loads(entries)]
-    return Operation(id, at, action, state, tuple(told), tuple(steps))
+    rows = tuple(Entry._make(one) for one in json.loads(entries))
+    return Operation(id, at, action, state, rows, tuple(steps))

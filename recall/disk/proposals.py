@@ -62,9 +62,13 @@ class StoredProposals:
         made = json.dumps({"write": write_values(write), "asker": asker_values(asker)})
         now = self._now()
         with self._db.writing() as db:
-            self._expire(db)
-            known = "SELECT number FROM proposal WHERE corpus = ? AND state = ? AND mark = ?"
-            same = db.execute(known, (self._corpus, PENDING, mark)).fetchone()
+            old = now - _KEPT_DAYS * _DAY_S
+            db.execute("DELETE FROM proposal WHERE state != ? AND expires < ?", (PENDING, old))
+            known = (
+                "SELECT number FROM proposal"
+                " WHERE corpus = ? AND state = ? AND mark = ? AND expires > ?"
+            )
+            same = db.execute(known, (self._corpus, PENDING, mark, now)).fetchone()
             if same:
                 return int(same[0])
             if self._waiting(db) >= limit:
@@ -107,10 +111,12 @@ class StoredProposals:
     def waiting(self, number: int) -> Proposal:
         """Return one that waits. Raises WriteError PROPOSAL_NOT_FOUND for any other."""
         found = self.find(number)
-        if found.state != PENDING:
+        late = found.state == PENDING and found.expires <= self._now()
+        if found.state != PENDING or late:
             raise WriteError(
                 "PROPOSAL_NOT_FOUND",
-                f"Proposal {number} does not wait any more: it is {found.state}.",
+                f"Proposal {number} does not wait any more: it is "
+                f"{EXPIRED if late else found.state}.",
                 fix="See `recall proposals list`.",
                 id=number,
             )
@@ -140,21 +146,17 @@ class StoredProposals:
     def expire(self) -> list[Proposal]:
         """Let those go whose time is over; returns them, for the audit."""
         with self._db.reading() as db:
-            late = self._late(db) if db else []
-        if late:
-            with self._db.writing() as db:
-                self._expire(db)
+            if db is None or not self._late(db):
+                return []
+        with self._db.writing() as db:
+            late = self._late(db)  # another process may have been first
+            for one in late:
+                self._settle(db, one.number, EXPIRED)
         return late
 
     def _late(self, db: sqlite3.Connection) -> list[Proposal]:
         where = "corpus = ? AND state = 'pending' AND expires <= ?"
         return self._rows(db, where, (self._corpus, self._now()))
-
-    def _expire(self, db: sqlite3.Connection) -> None:
-        for one in self._late(db):
-            self._settle(db, one.number, EXPIRED)
-        old = self._now() - _KEPT_DAYS * _DAY_S
-        db.execute("DELETE FROM proposal WHERE state != ? AND expires < ?", (PENDING, old))
 
     def _settle(self, db: sqlite3.Connection, number: int, state: str) -> None:
         what = "UPDATE proposal SET state = ? WHERE number = ? AND state = ?"

@@ -7,9 +7,9 @@ open for writing is noticed too; elsewhere what such a program writes on is lost
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
-from typing import NoReturn
 
 from recall.disk import atomic, leases
 from recall.errors import ConflictError
@@ -22,7 +22,8 @@ def remove(path: str, *, expected: str) -> None:
     """Delete the file that holds what was `expected`, a digest; on disk when this returns.
 
     Raises ConflictError where it holds something else or is being written, FileNotFoundError
-    where it is gone, and OSError. The file then stands as it was; where another took its name
+    where it is gone, and OSError. The file then stands as it was. Two exceptions: where the folder
+    can't be synced, OSError is raised with the file gone; and where another took its name
     meanwhile, the error names the one beside it that holds what was moved aside.
     """
     folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -45,13 +46,18 @@ def _remove(fd: int, path: str, expected: str) -> None:
         raise ConflictError(path, "is being written by somebody else; it was left as it is")
     if _digest(fd) != expected:
         raise ConflictError(path)
-    where, name = os.path.split(path)
-    aside = os.path.join(where, f".{name[:60]}.{os.urandom(8).hex()}{atomic.SWAPPED}")
+    aside = atomic.beside(path, atomic.SWAPPED)
     os.rename(path, aside)
-    if _is_ours(fd, aside, expected, leased=how == leases.HELD):
-        os.unlink(aside)
-    else:
-        _put_back(aside, path)
+    try:
+        if _is_ours(fd, aside, expected, leased=how == leases.HELD):
+            os.unlink(aside)
+            return
+    except OSError:
+        with contextlib.suppress(OSError, ConflictError):
+            _put_back(aside, path)
+        raise
+    _put_back(aside, path)
+    raise ConflictError(path)
 
 
 def _is_ours(fd: int, aside: str, expected: str, *, leased: bool) -> bool:
@@ -63,14 +69,13 @@ def _is_ours(fd: int, aside: str, expected: str, *, leased: bool) -> bool:
     return _digest(fd) == expected
 
 
-def _put_back(aside: str, path: str) -> NoReturn:
+def _put_back(aside: str, path: str) -> None:
     try:
         os.link(aside, path, follow_symlinks=False)
     except OSError:
         kept = f"was changed meanwhile; what was there is kept as {os.path.basename(aside)}"
         raise ConflictError(path, kept) from None
     os.unlink(aside)
-    raise ConflictError(path)
 
 
 def _digest(fd: int) -> str:

@@ -113,14 +113,15 @@ def _folded(name: str) -> str:
 # --- writing: below a resolved root, no link is followed on the way
 
 
-def put(root: str, path: str, data: bytes, *, expected: str) -> None:
+def put(root: str, path: str, data: bytes, *, expected: str, mode: int | None = None) -> None:
     """Give the file these bytes if it holds what was `expected` (atomic.NOTHING: is not there).
 
-    A new file gets its folder's mode, without the right to run it. Raises ConflictError, and
+    A new file gets `mode`, or its folder's without the right to run it. Raises ConflictError, and
     OSError where it can't be written; either way it is as others left it.
     """
     with _held(root, path) as (at, folder):
-        mode = stat.S_IMODE(os.fstat(folder).st_mode) & 0o666
+        if mode is None:
+            mode = stat.S_IMODE(os.fstat(folder).st_mode) & 0o666
         _named(
             os.path.join(root, path),
             at,
@@ -142,6 +143,28 @@ def put_back(file: str, data: bytes, *, expected: str) -> None:
     atomic.replace(file, data, expected=expected, strict=True)
 
 
+def mode_at(root: str, path: str) -> int | None:
+    """Return the file's permissions, None where they can't be told."""
+    try:
+        return stat.S_IMODE(os.lstat(os.path.join(root, path)).st_mode)
+    except OSError:
+        return None
+
+
+def make_folders(root: str, path: str) -> None:
+    """Make the folders of the file that are missing below its root. Raises OSError."""
+    *folders, _ = path.split("/")
+    for depth, folder in enumerate(folders):
+        above = folder_inside(root, "/".join(folders[: depth + 1]))
+        try:
+            mode = stat.S_IMODE(os.fstat(above).st_mode) & 0o777
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder, mode, dir_fd=above)
+                os.fsync(above)
+        finally:
+            os.close(above)
+
+
 @contextlib.contextmanager
 def _held(root: str, path: str) -> Iterator[tuple[str, int]]:
     """Lend a path of the file that can't be led elsewhere: its folder is held open."""
@@ -160,5 +183,7 @@ def _named(file: str, at: str, work: Callable[[], None]) -> None:
     try:
         work()
     except ConflictError as error:
-        what = error.message.replace(at, file).removeprefix(file).strip(" .")
+        # The message may also name a file beside it.
+        message = error.message.replace(os.path.dirname(at), os.path.dirname(file))
+        what = message.removeprefix(file).strip(" .")
         raise ConflictError(file, what) from None

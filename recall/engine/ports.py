@@ -253,11 +253,12 @@ class WriteFiles(Protocol):
         Raises WriteError where another one holds it too long.
         """
 
-    def commit(self, plan: Plan, entries: Sequence[Entry]) -> str:
+    def commit(self, plan: Plan, entries: Sequence[Entry], proposal: int = 0) -> str:
         """Make all of the plan's changes or none; returns the operation's name. Within `alone`.
 
         Each file must still hold what the plan says it held. `entries` are the audit's rows: they
-        are kept in the journal, and written by whoever completes the operation. Raises WriteError
+        are kept in the journal, and written by whoever completes the operation; then `proposal`,
+        the number of the one that it makes true, is approved. Raises WriteError
         (WRITE_CONFLICT, WRITE_FAILED) and StoreError with all files as they were.
         """
 

@@ -93,7 +93,8 @@ class Deciding:
         """
         shown = self.show(number)
         outcome = answer_of(answerer, shown.approval)
-        found, decision = shown.proposal, Decision(outcome, f"proposal {number}, {answerer.name}")
+        found, by = shown.proposal, f"proposal {number}, {answerer.name}"
+        decision = Decision(outcome, by, number)
         if outcome not in (ALLOWED, REJECTED):
             what = "No answer came" if outcome == UNAVAILABLE else "It was left undecided"
             raise WriteError(

@@ -213,7 +213,7 @@ class WriteService:
                 if now.same != plan.same:
                     raise _superseded(plan)
                 entries = self._entries(plan, asker, decision.words)
-                operation = self._files.commit(plan, entries)
+                operation = self._files.commit(plan, entries, decision.proposal)
         except WriteError as error:
             self._lost(plan, asker, decision, error)
             raise

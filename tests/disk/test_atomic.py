@@ -381,8 +381,18 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
         for expected in (atomic.ANYTHING, atomic.digest(OLD), atomic.NOTHING):
             with pytest.raises(OSError):
                 atomic.replace(tmp_path / name, NEW, expected=expected)
+        assert not [fd for fd in open_files() if fd == str(tmp_path / name)]
     assert (tmp_path / "target").read_bytes() == OLD
     assert sorted(os.listdir(tmp_path)) == ["folder", "link", "pipe", "target"]
+
+
+def open_files() -> list[str]:
+    """Return what the process has open, where the system tells."""
+    folder = "/proc/self/fd"
+    if not os.path.isdir(folder):
+        return []
+    names = [os.path.join(folder, fd) for fd in os.listdir(folder)]
+    return [os.readlink(name) for name in names if os.path.lexists(name)]
 
 
 def test_anything_may_be_replaced_when_that_is_asked(file: Path) -> None:
