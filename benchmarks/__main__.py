@@ -19,6 +19,7 @@ COMMANDS = {
     "concurrency": "benchmarks.concurrency",
     "crash": "benchmarks.crash",
     "hooks": "benchmarks.hooks",
+    "keywords": "benchmarks.annotate.naming",
     "migrate": "benchmarks.migrate",
     "migrate-crash": "benchmarks.migrate_crash",
     "migrate-race": "benchmarks.migrate_race",

@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of sample and bootstrap")
     parser.add_argument("--no-search", action="store_true", help="agreement alone")
+    parser.add_argument("--no-agreement", action="store_true", help="search alone")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
 
 
@@ -50,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
     document: dict[str, Any] = {"benchmark": "annotate", "machine": machine, "seed": args.seed}
     names = [name.strip() for name in args.sets.split(",") if name.strip()]
     try:
-        document["agreement"] = list(_agreement(args.data))
+        if not args.no_agreement:
+            document["agreement"] = list(_agreement(args.data))
         if not args.no_search:
             document["search"] = list(_search(args.data, names, args))
     except (DataError, MissingCorpus) as error:

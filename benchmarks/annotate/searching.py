@@ -7,7 +7,7 @@ as they are, `both` the people's with what they lack filled in: what a migration
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,22 +59,32 @@ def measure(labelled: LabelledSet, questions: Sequence[Question], seed: int) -> 
 def _scores(side: str, labelled: LabelledSet, questions: Sequence[Question]) -> list[QuestionScore]:
     placed: dict[str, QuestionScore] = {}
     for scope, root in labelled.scopes.items():
-        asked = [question for question in questions if question.scope == scope]
-        if not asked:
-            continue
-        with tempfile.TemporaryDirectory(prefix="recall-annotate-") as folder:
-            copy = Path(folder, "memories")
-            for path, raw in _side(side, root):
-                (copy / path).parent.mkdir(parents=True, exist_ok=True)
-                (copy / path).write_bytes(raw)
-            ask = ours.build([("project", copy)], Path(folder, "cache"))
-            for question in asked:
-                ranking = ask(question.text, CUT + len(question.exclude))
-                placed[question.qid] = score_question(ranking, question.relevant, question.exclude)
+        placed |= scored(files_of(side, root), [one for one in questions if one.scope == scope])
     return [placed[question.qid] for question in questions]
 
 
-def _side(side: str, root: Path) -> Iterator[tuple[str, bytes]]:
+def scored(
+    files: Iterable[tuple[str, bytes]], questions: Sequence[Question]
+) -> dict[str, QuestionScore]:
+    """Return each question's score, by qid, over a corpus of these files (path, bytes)."""
+    if not questions:
+        return {}
+    with tempfile.TemporaryDirectory(prefix="recall-annotate-") as folder:
+        copy = Path(folder, "memories")
+        for path, raw in files:
+            (copy / path).parent.mkdir(parents=True, exist_ok=True)
+            (copy / path).write_bytes(raw)
+        ask = ours.build([("project", copy)], Path(folder, "cache"))
+        return {
+            one.qid: score_question(
+                ask(one.text, CUT + len(one.exclude)), one.relevant, one.exclude
+            )
+            for one in questions
+        }
+
+
+def files_of(side: str, root: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the files below a root as a side has them: (path, bytes)."""
     found = list(memories(root))
     if side == "people":
         yield from found

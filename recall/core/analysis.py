@@ -33,6 +33,8 @@ _LANGUAGE = pattern(
 )
 _DOTTED = pattern(r"\.(?<![\w.]\.)[A-Za-z][\w-]*")
 _MAX_WORD = 64
+_MAX_HITS = 10_000
+"""Of one phrase inside of longer words: more of them are no text, and take time."""
 
 
 def normalize(text: str) -> str:
@@ -61,6 +63,24 @@ def grams(text: str) -> str:
         else:
             out.extend(map("".join, pairwise(run)))
     return " ".join(out)
+
+
+def holds(text: str, phrase: str) -> bool:
+    """Tell whether the text holds the phrase as it is written, not only as part of other words."""
+    at = -1
+    for _ in range(_MAX_HITS):
+        at = text.find(phrase, at + 1)
+        if at < 0 or not phrase:
+            break
+        end = at + len(phrase)
+        if not (_joined(text[at - 1 : at], phrase[0]) or _joined(phrase[-1], text[end : end + 1])):
+            return True
+    return False
+
+
+def _joined(one: str, two: str) -> bool:
+    """Tell whether two neighbours belong to one word; scripts without spaces have no such."""
+    return (one + two).isalnum() and len(one + two) == 2 and not RUN.search(one + two)
 
 
 def symbols(text: str) -> list[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # tantivy is a slow import
 LOCK = "index.lock"
 _COMMIT_DOCUMENTS = 5_000
 _DISCARD_WAIT_MS = 5_000
-VERSION = "1"
+VERSION = "2"
 """Of what stands in an index. A changed schema is noticed without; changed terms need another."""
 _PREFIX = f"index-{VERSION}-"
 _ATTEMPTS = 3

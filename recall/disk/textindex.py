@@ -2,9 +2,9 @@
 
 A document is one content of one file, named by its key. Fields: `text` (all of it, and the parts
 of camelCase words; stemmed, with positions for phrases), `plain` (all of it, words as written),
-`names` (title, keywords, file name), `grams` and `name_grams` (character pairs of scripts without
-spaces), `marks` (`c++`, `.env`), `dates`, `exact` (the title and each keyword as one term). What
-a question makes of them is `disk/recipe.py`.
+`names` (title, file name, keywords that the body does not hold), `grams` and `name_grams`
+(character pairs of scripts without spaces), `marks` (`c++`, `.env`), `dates`, `exact` (the title
+and each keyword as one term). What a question makes of them is `disk/recipe.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import tantivy
 from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
-from recall.core.analysis import camel_parts, grams, normalize, symbols, without_runs
+from recall.core.analysis import camel_parts, grams, holds, normalize, symbols, without_runs
 from recall.core.dates import memory_dates, question_dates
 from recall.core.question import Question
 from recall.disk.recipe import Recipe, any_of, exact_term
@@ -50,7 +50,8 @@ class Document(NamedTuple):
     scope: str
     category: str
     names: tuple[str, ...]
-    """What it is called: title, keywords, the file's name."""
+    """What it is called: title, the file's name."""
+    keywords: tuple[str, ...]
     about: str
     """Description, usage scenarios, tags, the category as written, the folders of its path."""
     exact: tuple[str, ...]
@@ -265,8 +266,10 @@ class IndexWriter:
 
 
 def _to_tantivy(document: Document) -> tantivy.Document:
-    names = normalize("\n".join(document.names))
-    whole = f"{names}\n{normalize(document.about)}\n{normalize(document.body)}"
+    body = normalize(document.body)
+    said, unsaid = _said(document.keywords, body)
+    names = normalize("\n".join((*document.names, *unsaid)))
+    whole = "\n".join((names, normalize(document.about), *said, body))
     words = f"{without_runs(whole)}\n{camel_parts(whole)}"
     out = tantivy.Document()
     out.add_unsigned("key", document.key)
@@ -288,3 +291,16 @@ def _to_tantivy(document: Document) -> tantivy.Document:
     for one in document.exact:
         out.add_text("exact", exact_term(one))
     return out
+
+
+def _said(keywords: Sequence[str], body: str) -> tuple[list[str], list[str]]:
+    """Return the keywords that the body holds already, and the others.
+
+    A word of the body that is made a keyword is in the text once more, and that is enough: as a
+    name too, it outweighs what people ask for by other words (docs/ranking.md).
+    """
+    found: tuple[list[str], list[str]] = ([], [])
+    lower = body.lower() if keywords else ""
+    for keyword in map(normalize, keywords):
+        found[not holds(lower, keyword.lower())].append(keyword)
+    return found

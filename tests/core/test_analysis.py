@@ -80,3 +80,28 @@ def test_long_lines_are_read_in_linear_time() -> None:
         analysis.symbols(text)
         analysis.camel_parts(text)
         analysis.grams(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "held"),
+    [
+        ("the release train leaves", "release train", True),
+        ("art", "art", True),
+        ("start, smart, arty", "art", False),
+        ("start with art", "art", True),
+        ("on c++ only", "c++", True),
+        ("我喜欢数据库", "数据", True),
+        ("重跑gen后", "gen", True),
+        ("v2", "v", False),
+        ("", "a", False),
+        ("a", "", False),
+    ],
+)
+def test_a_text_holds_a_phrase_as_written(text: str, phrase: str, held: bool) -> None:
+    """As words of its own, not within longer ones; without spaces between words, anywhere."""
+    assert analysis.holds(text, phrase) is held
+
+
+def test_letters_that_are_all_over_a_text_are_not_looked_for_for_ever() -> None:
+    """After ten thousand longer words that contain it, a phrase is taken for no word."""
+    assert not analysis.holds("a" * 20_000 + " a", "a")

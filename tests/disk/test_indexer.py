@@ -33,7 +33,7 @@ def catalog(tmp_path: Path) -> Iterator[Catalog]:
 def load(root: int, path: str, key: int) -> Document:
     """Return a document that holds its file's name and the word `common`."""
     word = path.removesuffix(".md")
-    return Document(key, "project", "c", (word,), "", (word,), "", f"common {word} text")
+    return Document(key, "project", "c", (word,), (), "", (word,), "", f"common {word} text")
 
 
 def nothing_hidden(root: int, path: str) -> bool:

@@ -76,7 +76,8 @@ def test_a_memory_is_recorded_with_all_that_the_tree_shows(tmp_path: Path) -> No
     assert document is not None
     assert document.key == memory.key
     assert document.body == "Body of it.\n"
-    assert document.names == ("Staging", "deploy", "staging", "staging notes.md")
+    assert document.names == ("Staging", "staging notes.md")
+    assert document.keywords == ("deploy", "staging")
     assert document.about.split("\n") == [
         "How to", "before deploying", "build_configuration/ci", "deploy",
     ]  # fmt: skip

@@ -16,6 +16,7 @@ def document(key: int, body: str, **more: object) -> Document:
         "scope": "project",
         "category": "c",
         "names": (f"title{key}",),
+        "keywords": (),
         "about": "",
         "exact": (f"title{key}",),
         "dated": "",
@@ -111,6 +112,27 @@ def test_probes_tell_any_all_phrase_and_near(index: TextIndex) -> None:
     assert set(index.probe(question, every, "fuzzy")) >= {4}
     assert index.probe(question, [3], "all") == {}
     assert index.probe(question, [], "any") == {}
+
+
+def test_a_keyword_that_the_body_holds_is_no_name(index: TextIndex) -> None:
+    """What says more than the body counts as a name does; what repeats it counts as more text."""
+    body = "The barcode scanner reads the vault. "
+    put(
+        index,
+        document(1, body, keywords=("barcode", "printer")),
+        document(2, body, about="barcode printer"),
+    )
+    again = index.probe(ask("barcode"), [1, 2], "any")
+    assert again[1] == again[2]
+    new = index.probe(ask("printer"), [1, 2], "any")
+    assert new[1] > new[2]
+
+
+def test_a_keyword_that_is_asked_for_comes_first_wherever_it_stands(index: TextIndex) -> None:
+    """The whole keyword as the question finds its memory before those that only talk of it."""
+    talk = "release train, release train, release train"
+    put(index, document(1, talk), document(2, "x " * 50 + talk, exact=("release train",)))
+    assert keys(index, "release train") == [2, 1]
 
 
 def test_dates_are_found_by_head_and_text(index: TextIndex) -> None:
