@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from recall.auditing import Auditing
 from recall.disk.store import Store
-from recall.errors import MigrationError, StoreError
+from recall.errors import StoreError
 
 if TYPE_CHECKING:
     from recall.core.events import Emit
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from recall.core.snapshot import Snapshot
     from recall.disk.memoryfiles import MemoryFiles
     from recall.engine.background import Background
+    from recall.engine.heuristic import HeuristicAnnotator
     from recall.engine.migrator import Migrator
     from recall.engine.ports import Annotator
     from recall.model import Memory
@@ -28,6 +29,8 @@ class Migrating(Auditing):
     store: Store
     _emit: Emit | None
     _migration: Background | None = None
+    _heuristic: HeuristicAnnotator | None = None
+    """Kept from one run to the next: a turn in which nothing changed learns nothing anew."""
 
     def memory_files(self, allowed: str = "asked by a program") -> MemoryFiles:
         """Return what writes to the memories of this corpus, and its record.
@@ -71,7 +74,7 @@ class Migrating(Auditing):
 
     def migration_failures(self, snapshot: Snapshot | None = None) -> list[tuple[Memory, Failed]]:
         """Return the legacy memories that were tried and not migrated, with why. Reads no file."""
-        from recall.engine.migrator import standing
+        from recall.core.migration import standing
 
         if not self.has_record():
             return []
@@ -102,11 +105,15 @@ class Migrating(Auditing):
         return self._migration
 
     def _migrate(self, cancelled: Callable[[], bool]) -> object:
+        from recall.core.migration import WRITTEN
         from recall.engine.migrator import Wishes
 
         wishes = Wishes(background=True, rebuild_index=self.settings.migration.rebuild_index)
         migrator = self.migrator(allowed="setting migration.background")
-        return migrator.run(wishes, cancelled=cancelled)
+        report = migrator.run(wishes, cancelled=cancelled)
+        if report.count(WRITTEN) or not report.left:
+            self._heuristic = None  # what it learned is no more, or of no more use
+        return report
 
     def _end_migration(self) -> None:
         migration, self._migration = self._migration, None
@@ -119,25 +126,17 @@ def heuristic(recall: Migrating) -> Annotator:
     """Return the annotator that needs nobody, with what it learns of the scopes."""
     from recall.engine.heuristic import HeuristicAnnotator
 
-    made = HeuristicAnnotator(recall.settings.taxonomy)
-    memories = recall.store.refresh().memories.values()
-    for scope in {memory.scope for memory in memories if not memory.structured}:
-        made.learn(recall.store, scope, (one for one in memories if one.scope == scope))
+    made = recall._heuristic or HeuristicAnnotator(recall.settings.taxonomy, recall.store)
+    made.renew()
+    recall._heuristic = made
     return made
 
 
 def _model(recall: Migrating) -> Annotator:
-    try:
-        from importlib import import_module
+    from recall.remote.llm import model_annotator
 
-        llm = import_module("recall.remote.llm")
-    except ImportError:
-        raise MigrationError("The model annotator is not built yet.") from None
     categories = [memory.category for memory in recall.store.refresh().memories.values()]
-    made: Annotator = llm.model_annotator(
-        recall.settings, os.environ, categories=tuple(dict.fromkeys(categories))
-    )
-    return made
+    return model_annotator(recall.settings, os.environ, categories=tuple(dict.fromkeys(categories)))
 
 
 ANNOTATORS: dict[str, Callable[[Migrating], Annotator]] = {

@@ -78,6 +78,7 @@ class Allowance:
         self.ceilings = ceilings
         self._used = Usage()
         self._open: list[Grant] = []
+        self._last: int | None = None
         self._lock = threading.Lock()
 
     @property
@@ -85,6 +86,11 @@ class Allowance:
         """Return what has been used so far, calls that are under way left out."""
         with self._lock:
             return self._used
+
+    def at_most(self, calls: int | None) -> None:
+        """Grant so many more calls at most, should the ceilings allow more; None: as they say."""
+        with self._lock:
+            self._last = None if calls is None else self._used.calls + len(self._open) + calls
 
     def seconds_left(self) -> float:
         """Return the seconds that may still be spent, never below 0."""
@@ -97,7 +103,10 @@ class Allowance:
         """
         with self._lock:
             used, most = self._used, self.ceilings
-            if used.calls + len(self._open) >= most.calls:
+            made = used.calls + len(self._open)
+            if self._last is not None and made >= self._last:
+                raise Spent("this run may make no more", "--max-calls")
+            if made >= most.calls:
                 raise Spent(f"all {most.calls:,} calls of this run are made", "llm.max_calls")
             if used.seconds >= most.seconds:
                 raise Spent(f"the {most.seconds:,.0f} s of this run are over", "llm.max_seconds")

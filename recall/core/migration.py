@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +26,10 @@ RETRY_S: Final = (60, 300, 1_800, 10_800, 86_400)
 WRITTEN, PROPOSED = "written", "proposed"
 CONFLICT, REFUSED, FAILED, SKIPPED = "conflict", "refused", "failed", "skipped"
 RESULTS = (WRITTEN, PROPOSED, CONFLICT, REFUSED, FAILED, SKIPPED)
+
+
+NOT_ITS_BYTES: Final = ("read-only", "hard-linked", "link", "unreadable", "vanished", "write")
+"""Kinds of what the file system said: that may change although the file does not."""
 
 
 class Change(NamedTuple):
@@ -127,6 +131,22 @@ def mark_of(memory: Memory) -> str:
     return f"{memory.version}:{memory.digest.hex()}:{memory.mtime_ns}"
 
 
+def standing(
+    memories: Iterable[Memory], file: Callable[[Memory], str], failures: Iterable[Failed]
+) -> Iterator[tuple[Memory, Failed]]:
+    """Yield the legacy memories with what failed when they were last tried, as they are now.
+
+    No file is read for it: what failed with an earlier state of a memory does not count.
+    """
+    known: dict[str, list[Failed]] = {}
+    for one in failures:
+        known.setdefault(one.file, []).append(one)
+    for memory in memories if known else ():
+        for one in known.get(file(memory), ()):
+            if not memory.structured and one.mark == mark_of(memory):
+                yield memory, one
+
+
 @dataclass(slots=True)
 class Report:
     """What a run came to."""
@@ -139,7 +159,7 @@ class Report:
     left: int = 0
     memories: int = 0
     calls: int = 0
-    """Of the annotator."""
+    """How often the annotator was asked; of one that counts its own calls, those."""
     tokens: int = 0
     estimate: tuple[int, int] | None = None
     """Calls and tokens that the run would take, of a dry run with a model."""

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable
 
 from recall.core.annotation import Annotation, Unannotated
+from recall.core.digest import sha256
 from recall.core.guess import Guesser, neighbour, neighbour_of
 from recall.core.heuristic import Learned, annotate, said
 from recall.core.terms import MAX_TEXT, Corpus
@@ -22,16 +23,28 @@ class HeuristicAnnotator:
 
     name = "heuristic"
 
-    def __init__(self, taxonomy: Taxonomy | None = None) -> None:
-        """`taxonomy` is the settings': of a strict one no category is proposed but its own."""
+    def __init__(self, taxonomy: Taxonomy | None = None, store: Store | None = None) -> None:
+        """`taxonomy` is the settings': of a strict one no category is proposed but its own.
+
+        From `store` it learns of a scope when it is first asked for a memory of it.
+        """
         self._taxonomy = taxonomy or Taxonomy()
-        self._learned: dict[str, Learned] = {}
+        self._store = store
+        self._learned: dict[str, tuple[str, Learned]] = {}
+        self._looked: set[str] = set()
+
+    def renew(self) -> None:
+        """Look anew, when a scope is next asked for, whether what was learned of it still holds."""
+        self._looked.clear()
 
     def learn(self, store: Store, scope: str, memories: Iterable[Memory]) -> None:
         """Learn from a scope: the bodies of at most SAMPLE memories, evenly spread, and what
-        those, and all structured ones, say of themselves.
+        those, and all structured ones, say of themselves. Of the same memories it reads none again.
         """
         known = sorted(memories, key=lambda memory: memory.ref)
+        state = _state(known)
+        if self._learned.get(scope, ("",))[0] == state:
+            return
         read = {}
         for memory in known[:: max(1, -(-len(known) // SAMPLE))]:
             with contextlib.suppress(OSError):
@@ -48,10 +61,20 @@ class HeuristicAnnotator:
                 neighbours.append(neighbour_of(here.metadata, memory.path, words))
             elif here is None and memory.structured:
                 neighbours.append(neighbour(memory))
-        self._learned[scope] = Learned(corpus, Guesser(neighbours), self._taxonomy)
+        self._learned[scope] = state, Learned(corpus, Guesser(neighbours), self._taxonomy)
 
     def annotate(self, memory: Unannotated, vocabulary: Vocabulary) -> Annotation:
         """Return metadata for every owned field, valid by the writing rules. Never fails."""
-        return annotate(
-            memory, vocabulary, self._learned.get(memory.scope, Learned(taxonomy=self._taxonomy))
-        )
+        scope = memory.scope
+        if self._store is not None and scope not in self._looked:
+            memories = self._store.refresh().memories.values()
+            self.learn(self._store, scope, (one for one in memories if one.scope == scope))
+            self._looked.add(scope)
+        nothing = ("", Learned(taxonomy=self._taxonomy))
+        return annotate(memory, vocabulary, self._learned.get(scope, nothing)[1])
+
+
+def _state(memories: Iterable[Memory]) -> str:
+    """Return what tells these memories, bodies and metadata, from any others."""
+    lines = (f"{memory.ref} {memory.version} {memory.digest.hex()}" for memory in memories)
+    return sha256("\n".join(lines).encode()).hexdigest()

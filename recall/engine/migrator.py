@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from recall.core import migration as m
 from recall.core.annotation import Unannotated
 from recall.core.events import Emit, Migration
 from recall.core.metadata import parse_memory
-from recall.core.migration import Attempt, Change, Failed, Outcome, Report
+from recall.core.migration import Attempt, Change, Outcome, Report
 from recall.core.splice import Refused
 from recall.core.vocabulary import Vocabulary
-from recall.engine.ports import Annotator, AttemptLog, Estimating, MemoryWriter, Store
+from recall.engine.asking import Spending, closed_when
+from recall.engine.ports import (
+    Annotator,
+    AttemptLog,
+    Estimating,
+    MemoryWriter,
+    Store,
+)
 from recall.errors import AnnotationError, ConflictError
 from recall.model import Memory, Parsed
 
@@ -40,7 +47,7 @@ class Wishes(NamedTuple):
     scopes: tuple[str, ...] = ()
     dry_run: bool = False
     max_calls: int | None = None
-    """Of the annotator; None: no bound."""
+    """Of the annotator, its retries included; None: no bound of this run's."""
     background: bool = False
     """Nobody asked for it now: what was taken back stays taken back."""
     rebuild_index: bool = False
@@ -79,14 +86,18 @@ class Migrator:
     ) -> Report:
         """Migrate what is legacy; returns what came of each file.
 
-        `cancelled` is asked before each file and after each call of the annotator. Raises
-        MigrationError where another process migrates; a dry run writes nothing and asks nobody.
+        `cancelled` is asked before each file and after each call of the annotator; one that can be
+        closed is closed then, in the midst of a call, for good, so `cancelled` is asked from
+        another thread too. Raises MigrationError where another process migrates; a dry run writes
+        nothing, and a model is not asked in one.
         """
-        if wishes.dry_run:
-            return _Run(self, wishes, cancelled, progress).all()
-        with self._writer.alone():
-            kept = self._writer.recover().kept
-            report = _Run(self, wishes, cancelled, progress).all()
+        with closed_when(cancelled, self._annotator):
+            run = _Run(self, wishes, cancelled, progress)
+            if wishes.dry_run:
+                return run.all()
+            with self._writer.alone():
+                kept = self._writer.recover().kept
+                report = run.all()
         report.kept += kept
         return report
 
@@ -113,6 +124,7 @@ class _Run:
         self._report = Report(annotator=self._annotator.name)
         self._words: dict[str, list[Memory]] = {}
         self._in_a_row = 0
+        self._spending = Spending(migrator._annotator, wishes.max_calls)
 
     def all(self) -> Report:
         """Do the run."""
@@ -123,12 +135,14 @@ class _Run:
             if memory.structured:
                 self._words.setdefault(memory.scope, []).append(memory)
         wanted = m.candidates(snapshot, self._wishes.scopes)
+        if self._wishes.background:
+            wanted = self._worth_trying(wanted)
         try:
             for batch in m.batches(wanted):
                 self._batch(batch, len(wanted))
         except _Ended as ended:
             report.stopped = str(ended)
-        report.tokens = self._tokens()
+        report.calls, report.tokens = self._spending.calls, self._spending.tokens
         report.left = report.legacy
         if not self._wishes.dry_run:
             after = self._store.refresh()
@@ -137,6 +151,18 @@ class _Run:
                 report.indexes += self._writer.reindex(self._begun, after.memories.values())
         return report
 
+    def _worth_trying(self, wanted: list[Memory]) -> list[Memory]:
+        """Return those of which it is not known that this run would pass them over; reads none."""
+        known = m.standing(wanted, self._writer.file, self._log.failures())
+        over = {
+            memory.ref
+            for memory, failed in known
+            if failed.annotator in ("", self._annotator.name)
+            and failed.attempt.kind not in m.NOT_ITS_BYTES
+            and self._waits(failed.attempt)
+        }
+        return [memory for memory in wanted if memory.ref not in over]
+
     def _begun(self) -> str:
         """Return the run's name; a run begins with the first file that is written."""
         if not self._report.run:
@@ -144,7 +170,8 @@ class _Run:
         return self._report.run
 
     def _batch(self, batch: Sequence[Memory], total: int) -> None:
-        start, tokens, first = time.perf_counter(), self._tokens(), len(self._report.outcomes)
+        first, tokens = len(self._report.outcomes), self._spending.tokens
+        start = time.perf_counter()
         vocabularies = {
             scope: Vocabulary.of(self._words.get(scope, ()))
             for scope in {memory.scope for memory in batch}
@@ -160,7 +187,7 @@ class _Run:
         finally:
             outcomes = self._report.outcomes[first:]
             if self._emit is not None and outcomes and not self._wishes.dry_run:
-                self._emit(self._event(outcomes, start, self._tokens() - tokens))
+                self._emit(self._event(outcomes, start, self._spending.tokens - tokens))
 
     def _event(self, outcomes: Sequence[Outcome], start: float, tokens: int) -> Migration:
         results = [one.result for one in outcomes]
@@ -174,9 +201,10 @@ class _Run:
             tokens=tokens,
         )
 
-    def _tokens(self) -> int:
-        usage = getattr(self._annotator, "usage", None)
-        return int(getattr(usage, "tokens", 0))
+    def _no_more_calls(self) -> bool:
+        foreseen = self._report.estimate[0] if self._report.estimate else 0
+        most = self._wishes.max_calls
+        return most is not None and self._spending.calls + foreseen >= most
 
     def _may_go_on(self, outcome: Outcome) -> None:
         """Raise _Ended where an annotator fails one file after the other."""
@@ -206,7 +234,7 @@ class _Run:
             if not self._wishes.dry_run:  # another file may have failed with the same bytes
                 self._note(content, self._annotator.name, known, memory)
             return Outcome(memory.ref, m.SKIPPED, *waits)
-        if self._report.calls == self._wishes.max_calls:
+        if self._no_more_calls():
             raise _Ended("calls")
         return self._annotated(memory, raw, parsed, content, known, vocabulary)
 
@@ -233,11 +261,15 @@ class _Run:
         asked = Unannotated(memory.ref, memory.scope, memory.path, parsed)
         if self._wishes.dry_run and isinstance(self._annotator, Estimating):
             return self._estimated(asked, vocabulary, self._annotator)
-        self._report.calls += 1
+        self._spending.asked += 1
         try:
             annotation = m.canonical(self._annotator.annotate(asked, vocabulary), vocabulary)
             done = m.change_of(raw, parsed, annotation)
         except AnnotationError as error:
+            if self._cancelled():
+                raise _Ended("cancelled") from None
+            if error.stop and self._no_more_calls():
+                raise _Ended("calls") from None
             if error.stop:  # a ceiling, a missing right: no file is to blame
                 self._report.reason = error.message
                 raise _Ended("annotator") from None
@@ -295,19 +327,3 @@ class _Run:
         self._log.settle(content, self._writer.file(memory))
         self._words.setdefault(memory.scope, []).append(m.structured(memory, after))
         return Outcome(memory.ref, m.WRITTEN, fields=fields)
-
-
-def standing(
-    memories: Iterable[Memory], file: Callable[[Memory], str], failures: Iterable[Failed]
-) -> Iterator[tuple[Memory, Failed]]:
-    """Yield the legacy memories with what failed when they were last tried, as they are now.
-
-    No file is read for it: what failed with an earlier state of a memory does not count.
-    """
-    known: dict[str, list[Failed]] = {}
-    for one in failures:
-        known.setdefault(one.file, []).append(one)
-    for memory in memories if known else ():
-        for one in known.get(file(memory), ()):
-            if not memory.structured and one.mark == m.mark_of(memory):
-                yield memory, one

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:  # a hook's process has no use for most of them
+    from recall.core.allowance import Usage
     from recall.core.annotation import Annotation, Unannotated
     from recall.core.audit import Entry
     from recall.core.conversation import Conversation
@@ -161,6 +162,26 @@ class Estimating(Protocol):
 
     def estimate(self, memory: Unannotated, vocabulary: Vocabulary) -> tuple[int, int]:
         """Return how many calls and tokens it would take to annotate the memory."""
+
+
+@runtime_checkable
+class Costing(Protocol):
+    """An annotator that makes calls which cost something, perhaps several for one memory."""
+
+    @property
+    def usage(self) -> Usage:
+        """What its calls have used so far."""
+
+    def at_most(self, calls: int | None) -> None:
+        """Make so many more calls at most; the next one is refused (AnnotationError, `stop`)."""
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """An annotator that may hang in a call."""
+
+    def close(self) -> None:
+        """End what is under way; it and all later calls raise AnnotationError. From any thread."""
 
 
 class MemoryWriter(Protocol):

@@ -137,6 +137,10 @@ class ModelAnnotator:
         """Return what the run has used so far."""
         return self.allowance.used
 
+    def at_most(self, calls: int | None) -> None:
+        """Make so many more calls at most, retries included; None: as many as the ceilings say."""
+        self.allowance.at_most(calls)
+
     def close(self) -> None:
         """End what is under way; it and all later calls raise AnnotationError (`stop`)."""
         self._chat.close()
@@ -240,7 +244,7 @@ class ModelAnnotator:
                 f"No further call is made: {spent}.",
                 retry=True,
                 stop=True,
-                fix=f"Run again, or raise {spent.key} in your own settings file.",
+                fix=f"Run again, or raise {spent.key}.",
             ) from None
         used = Usage(1, prompt)
         start = time.monotonic()

@@ -80,6 +80,24 @@ def test_grants_never_exceed_the_ceilings(
     assert sum(one.prompt + one.reply for one in given) <= tokens
 
 
+def test_a_run_may_be_held_to_fewer_calls_than_the_ceilings_allow() -> None:
+    """Counted from then on; taken off again, the ceilings alone count."""
+    allowance = Allowance(Ceilings(4, 10**9, 60))
+    allowance.settle(allowance.grant(1, 1), Usage(1, 1, 1))
+    allowance.at_most(1)
+    grant = allowance.grant(1, 1)
+    with pytest.raises(Spent, match="no more") as refused:
+        allowance.grant(1, 1)
+    assert refused.value.key == "--max-calls"
+    allowance.settle(grant, Usage(1, 1, 1))
+    allowance.at_most(None)
+    allowance.grant(1, 1)
+    allowance.at_most(10)
+    allowance.grant(1, 1)
+    with pytest.raises(Spent, match="all 4 calls"):
+        allowance.grant(1, 1)
+
+
 def test_threads_share_one_allowance() -> None:
     """However many ask at once, the calls of the run are not exceeded."""
     allowance = Allowance(Ceilings(50, 10**9, 60))

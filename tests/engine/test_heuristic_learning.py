@@ -11,6 +11,7 @@ from recall.app import open_recall
 from recall.core.annotation import Annotation, Unannotated
 from recall.core.metadata import parse_memory
 from recall.core.vocabulary import Vocabulary
+from recall.disk.store import Store
 from recall.engine.heuristic import HeuristicAnnotator
 from recall.model import Taxonomy
 
@@ -71,3 +72,34 @@ def test_of_many_memories_a_sample_is_read(folder: Path, monkeypatch: pytest.Mon
         "category: printing\nkeywords: [zebra, stripes]\nusage_scenarios: [when printing]\n---\nx\n"
     )
     assert annotated(folder, "Zebra stripes again.\n").category == "printing"
+
+
+def test_nothing_is_read_again_while_nothing_changed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was learned of a scope is looked up by what its memories are; an edit learns anew, and
+    a scope that nobody asks for is not learned of at all.
+    """
+    with open_recall(
+        roots=[folder],
+        cache_dir=folder.parent / "cache",
+        state_dir=folder.parent / "state",
+        env={},
+        home=folder.parent,
+    ) as recall:
+        read: list[str] = []
+        real = Store.read
+        monkeypatch.setattr(Store, "read", lambda s, one: (read.append(one.path), real(s, one))[1])
+        made = HeuristicAnnotator(None, recall.store)
+        parsed = parse_memory(b"The scanner wants barcode keys.\n", "new.md")
+        memory = Unannotated("project:new.md", "project", "new.md", parsed)
+        assert read == []
+        first = made.annotate(memory, Vocabulary())
+        assert sorted(read) == ["night.md", "scan.md"]
+        made.renew()
+        assert made.annotate(memory, Vocabulary()) == first
+        assert len(read) == 2
+        (folder / "scan.md").write_text(BARCODE)  # its category is gone
+        made.renew()
+        assert made.annotate(memory, Vocabulary()).category != first.category == "security"
+        assert len(read) == 4

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import Opener, write
+from conftest import Opener, complete, write
 
 from benchmarks.plain import PlainAnnotator
 from recall.app import Recall
@@ -16,9 +18,12 @@ from recall.core.events import Event, Migration
 from recall.core.metadata import parse_memory
 from recall.core.migration import RETRY_S, Outcome, Report
 from recall.core.vocabulary import Vocabulary
+from recall.disk.memoryfiles import MemoryFiles
+from recall.disk.store import Store
 from recall.engine.migrator import Migrator, Wishes
 from recall.errors import AnnotationError, MigrationError
 from recall.migrating import ANNOTATORS
+from recall.model import Memory
 
 
 class Told:
@@ -377,6 +382,74 @@ def test_closing_ends_the_background_after_its_file(
     written = sum(one.structured for one in done)
     assert 0 < written < 200
     assert all(one.structured or len(one.missing) == 6 for one in done)
+
+
+def test_in_the_background_what_is_known_to_fail_is_not_even_read(
+    root: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until it changes: a turn in which nothing did reads no memory and learns nothing. What the
+    file system alone stands in the way of is looked at each time.
+    """
+    write(root, "broken.md", "---\na: [\n---\nBody.\n")
+    linked = write(root, "linked.md", "Body words.\n")
+    os.link(linked, root.parent / "other name.md")
+    for number in range(5):
+        complete(root, f"{number}.md", "Body words.\n")
+    recall = opened()
+    recall.migrate_in_background().wait(30)
+    seen: list[str] = []
+    for owner, name in ((MemoryFiles, "look"), (Store, "read")):
+        real = getattr(owner, name)
+
+        def counting(self: object, memory: Memory, real: Any = real) -> object:
+            seen.append(memory.path)
+            return real(self, memory)
+
+        monkeypatch.setattr(owner, name, counting)
+    recall.migrate_in_background().wait(30)
+    assert seen == ["linked.md"]
+    write(root, "broken.md", "Mended.\n")
+    os.unlink(root.parent / "other name.md")
+    recall.migrate_in_background().wait(30)
+    assert {"broken.md", "linked.md"} <= set(seen)
+    assert all(one.structured for one in recall.snapshot().memories.values())
+
+
+class Hanging(Told):
+    """An annotator whose call ends only when it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed = threading.Event()
+        self.hangs = threading.Event()
+
+    def annotate(self, memory: Unannotated, vocabulary: Vocabulary) -> Annotation:
+        if self.asked:
+            self.hangs.set()
+            assert self.closed.wait(60)
+            raise AnnotationError("it was closed", retry=True, stop=True)
+        return super().annotate(memory, vocabulary)
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+def test_cancelling_closes_an_annotator_that_hangs_in_a_call(root: Path, recall: Recall) -> None:
+    """The run ends as a cancelled one; what was written stays, no file is blamed."""
+    for number in range(3):
+        write(root, f"{number}.md", "Body words.\n")
+    annotator = Hanging()
+    report = recall.migrator(annotator).run(cancelled=annotator.hangs.is_set)
+    assert (report.stopped, report.count("written"), report.left) == ("cancelled", 1, 2)
+    assert recall.migration_failures() == []
+
+
+def test_a_run_that_is_not_cancelled_leaves_its_annotator_open(root: Path, recall: Recall) -> None:
+    """Whoever made it may go on with it."""
+    write(root, "0.md", "Body words.\n")
+    annotator = Hanging()
+    assert recall.migrator(annotator).run().count("written") == 1
+    assert not annotator.closed.is_set()
 
 
 def test_an_outcome_as_json_holds_no_bytes() -> None:
