@@ -1,8 +1,8 @@
 """`python -m benchmarks migrate`: the whole way of a legacy corpus, from the command line.
 
 On a copy: what is legacy; what legacy recall answers to a few questions, as a host's hook hands it
-over; a dry run, which must change nothing; the migration; every body as before; what structured
-recall answers, in the same conversation; a search; a second run, which must write nothing; taking
+over; a dry run, which must change nothing; the migration; every body as before; a search; what
+structured recall answers, in the same conversation; a second run, which must write nothing; taking
 it back; every file as before; a new conversation, which is a legacy one again. A step that is not
 as it should be makes the exit code 1.
 """
@@ -51,7 +51,11 @@ QUESTIONS = {
         "how is a branch handed over",
         "why does a test suite fail on a cold checkout",
     ),
-    "blog-mzlogin-zh": ("Android 应用怎么调试", "Java 注解之间有什么区别", "怎么写好 Markdown"),
+    "blog-mzlogin-zh": (
+        "Android 应用怎么调试",
+        "Java 注解之间有什么区别",
+        "Windows 命令行怎么设置代理",
+    ),
     "skills-oddities": (
         "how are secrets kept out of a repository",
         "what belongs into a code review",
@@ -119,8 +123,8 @@ class Way:
         yield Step("bodies as before", f"{same} of {len(bodies)}", same == len(bodies))
         status, took = self._recall("status")
         yield Step("after", _counted(status), seconds=took)
-        yield self._ask("asked, structured", "one", "structured", questions)
         yield from self._search("searched, structured", questions[0])
+        yield self._ask("asked, structured", "one", "structured", questions)
         again, took = self._recall("migrate", "--yes")
         yield Step("once more", _told(again), not again["counts"]["written"], took)
         undone, took = self._recall("migrate", "--undo")
@@ -155,7 +159,7 @@ class Way:
             took += seconds
             first = f" (with {once.removeprefix('## ').lower()})" if once in text else ""
             lines.append(f"{question}: {len(text):,} characters{first}")
-            lines += [f"  {ref}" for ref in found]
+            lines += [f"  {ref}" for ref in found] or [f"  {answer.get('told', '')}"]
         return Step(name, f"{len(questions)} questions, {mode} recall", good, took, tuple(lines))
 
     def _recall(self, *arguments: str, say: Any = None) -> tuple[Any, float]:
@@ -178,7 +182,9 @@ class Way:
         )
         took = time.monotonic() - start
         try:
-            return json.loads(done.stdout or ("{}" if say else "")), took
+            if say and not done.stdout.strip():  # nothing to inject, or a failure told on stderr
+                return {"told": done.stderr.strip()}, took
+            return json.loads(done.stdout), took
         except ValueError:
             raise RuntimeError(f"recall {' '.join(arguments)}: {done.stderr}") from None
 
