@@ -26,7 +26,8 @@ class HeuristicAnnotator:
     def __init__(self, taxonomy: Taxonomy | None = None, store: Store | None = None) -> None:
         """`taxonomy` is the settings': of a strict one no category is proposed but its own.
 
-        From `store` it learns of a scope when it is first asked for a memory of it.
+        From `store` it learns of a scope when it is first asked for a memory of it, if the scope
+        has legacy memories: to place one new memory, nobody waits for thousands to be read.
         """
         self._taxonomy = taxonomy or Taxonomy()
         self._store = store
@@ -68,7 +69,11 @@ class HeuristicAnnotator:
         scope = memory.scope
         if self._store is not None and scope not in self._looked:
             memories = self._store.refresh().memories.values()
-            self.learn(self._store, scope, (one for one in memories if one.scope == scope))
+            known = [one for one in memories if one.scope == scope]
+            if all(one.structured for one in known):
+                self._learned.pop(scope, None)
+            else:
+                self.learn(self._store, scope, known)
             self._looked.add(scope)
         nothing = ("", Learned(taxonomy=self._taxonomy))
         return annotate(memory, vocabulary, self._learned.get(scope, nothing)[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conftest import complete
 
 import recall.engine.heuristic as module
 from recall.app import open_recall
@@ -103,3 +104,24 @@ def test_nothing_is_read_again_while_nothing_changed(
         made.renew()
         assert made.annotate(memory, Vocabulary()).category != first.category == "security"
         assert len(read) == 4
+
+
+def test_where_nothing_is_legacy_nothing_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One new memory is no reason to read all others."""
+    complete(tmp_path / "notes", "a.md", BARCODE)
+    with open_recall(
+        roots=[tmp_path / "notes"],
+        cache_dir=tmp_path / "cache",
+        state_dir=tmp_path / "state",
+        env={},
+        home=tmp_path,
+    ) as recall:
+        monkeypatch.setattr(Store, "read", lambda *_: pytest.fail("a body was read"))
+        parsed = parse_memory(b"The scanner wants barcode keys.\n", "new.md")
+        memory = Unannotated("project:new.md", "project", "new.md", parsed)
+        assert (
+            "barcode"
+            in HeuristicAnnotator(None, recall.store).annotate(memory, Vocabulary()).description
+        )
