@@ -80,7 +80,8 @@ def holds(text: str, phrase: str) -> bool:
 
 def _joined(one: str, two: str) -> bool:
     """Tell whether two neighbours belong to one word; scripts without spaces have no such."""
-    return (one + two).isalnum() and len(one + two) == 2 and not RUN.search(one + two)
+    pair = one + two
+    return len(pair) == 2 and pair.isalnum() and (pair.isascii() or not RUN.search(pair))
 
 
 def symbols(text: str) -> list[str]:
