@@ -46,13 +46,13 @@ def judge(text: str) -> Verdict:
     "body": no keys at all, or prose with a colon in it, between two thematic breaks. "runaway": a
     head that somebody forgot to close, so that the second fence is a rule far down in the body.
     "mixed": keys, and prose that is no key's. Comments alone, or nothing, are a head without
-    fields.
+    fields; but a heading below a blank line is one, and no comment.
     """
     lines = lines_of(text)
     kinds = [_kind(line) for line in lines]
     first = next((i for i, kind in enumerate(kinds) if kind in "kno"), None)
     if first is None:
-        return "head"
+        return "body" if _is_heading_alone(lines, kinds) else "head"
     if kinds[first] != "k":
         # The first line that says something decides; an indented mapping is one too.
         lines[first] = lines[first][margin(lines[first]) :]
@@ -60,6 +60,11 @@ def judge(text: str) -> Verdict:
             return "body"
         kinds[first] = "k"
     return _with_prose(lines, kinds, first) if "o" in kinds else "head"
+
+
+def _is_heading_alone(lines: list[str], kinds: list[str]) -> bool:
+    """Return whether a heading stands there, apart from the fence above as headings stand."""
+    return kinds[0] == "b" and any(map(_HEADING.match, lines))
 
 
 def _with_prose(lines: list[str], kinds: list[str], first: int) -> Verdict:

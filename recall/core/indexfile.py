@@ -1,7 +1,8 @@
 """A `MEMORY.md` index, rebuilt: only one that lists memories and says nothing else.
 
-Managed is a file whose first line is MARK, or in which every line is a heading, blank, or a list
-item that links to a markdown file, as hosts write it: `- [Title](path.md) — what it is about`.
+Managed is a file whose first line is MARK, or in which every line is blank, the one heading, or a
+list item that links to a markdown file, as hosts write it: `- [Title](path.md) — what it is about`.
+Without the MARK an item with words behind its link stays as it is written: they may be a person's.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from recall.model import Memory
 
 NAMES: Final = ("MEMORY.md", "memory.md")
 MARK: Final = "<!-- recall rebuilds this index; what else stands here is lost -->"
 _ITEM = re.compile(r"[-*+] \[[^\]]*\]\([^()\s]+\.(?:md|markdown|mdx)\)(?: *(?:[-–—:].*)?)", re.I)
+_HOOKED = re.compile(r"[-*+] \[[^\]]*\]\(([^()\s]+)\) *[-–—:] *\S")
 _HEADING = re.compile(r"#{1,6} .*")
 _HOOK = 120
 
@@ -32,20 +34,37 @@ def rebuilt(raw: bytes, memories: Iterable[Memory]) -> bytes | None:
     end = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines()
     marked = bool(lines) and lines[0].strip() == MARK
-    if not marked and not all(map(_is_index_line, lines)):
+    if not marked and not _is_index(lines):
         return None
-    if not marked and not any(map(_ITEM.fullmatch, map(str.strip, lines))):
-        return None  # headings alone are somebody's beginning
     above = [line for line in lines if line.strip() == MARK]
     above += [line for line in lines if _HEADING.fullmatch(line.strip())][:1]
-    items = [_item(memory) for memory in sorted(memories, key=lambda one: one.path)]
+    theirs = {} if marked else _hooked(lines)
+    items = [
+        theirs.pop(memory.path, "") or _item(memory)
+        for memory in sorted(memories, key=lambda one: one.path)
+    ]
+    items += theirs.values()  # what they link to is no memory, or written in a way of its own
     new = end.join([*above, *([""] if above else []), *items, ""]).encode()
     return None if new == raw else new
 
 
-def _is_index_line(line: str) -> bool:
-    line = line.strip()
-    return not line or bool(_ITEM.fullmatch(line) or _HEADING.fullmatch(line))
+def _is_index(lines: list[str]) -> bool:
+    said = [line for line in map(str.strip, lines) if line]
+    items = [line for line in said if _ITEM.fullmatch(line)]
+    headings = [line for line in said if _HEADING.fullmatch(line)]
+    # Headings alone are somebody's beginning, several are his order.
+    return bool(items) and len(headings) <= 1 and len(items) + len(headings) == len(said)
+
+
+def _hooked(lines: list[str]) -> dict[str, str]:
+    """Return the items that say more than their link, by path; each line is kept once."""
+    found: dict[str, str] = {}
+    for line in lines:
+        hooked = _HOOKED.match(line.strip())
+        if hooked:
+            path = unquote(hooked[1], errors="surrogateescape").removeprefix("./")
+            found[path if path not in found else line] = line
+    return found
 
 
 def _item(memory: Memory) -> str:

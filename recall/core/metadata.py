@@ -293,6 +293,11 @@ def _keywords(fields: Fields, faults: list[Fault]) -> tuple[str, ...]:
     return ()
 
 
+def keywords_in(field: Field) -> tuple[str, ...]:
+    """Return the keywords that a `keywords` key gives by itself, whatever tags there are."""
+    return _keywords({"keywords": field}, [])
+
+
 def _tags(fields: Fields, faults: list[Fault]) -> tuple[str, ...]:
     field = fields["tags"]
     # The faults of a template are told by the keywords already where those come from the tags.

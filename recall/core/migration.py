@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,15 +12,25 @@ from recall.core.annotation import Annotation
 from recall.core.metadata import MIN_KEYWORDS, parse_memory
 from recall.core.snapshot import Snapshot
 from recall.core.splice import Refused, Spliced, splice
+from recall.core.splice_values import joinable
 from recall.core.vocabulary import Vocabulary
-from recall.model import SCOPES, SEPARATOR, Memory, Metadata, Parsed, SourceStatus
+from recall.model import (
+    SCOPES,
+    SEPARATOR,
+    SHOWN_DESCRIPTION,
+    SHOWN_TITLE,
+    Memory,
+    Metadata,
+    Parsed,
+    SourceStatus,
+)
 
 MAX_FILES: Final = 10
 MAX_CHARS: Final = 40_000
 """Of a batch, the bodies' characters (DESIGN.md, 10); a longer file is a batch of its own."""
 WRITTEN_KEYWORDS: Final = 6
 STALLED: Final = 3
-"""So many failures of the annotator in a row, each of which may pass, end a run."""
+"""So many failures in a row that may pass, of the annotator or of writing, end a run."""
 RETRY_S: Final = (60, 300, 1_800, 10_800, 86_400)
 """Seconds until the next try after the first failure, the second, …; after the last, no more."""
 
@@ -27,7 +38,10 @@ WRITTEN, PROPOSED = "written", "proposed"
 CONFLICT, REFUSED, FAILED, SKIPPED = "conflict", "refused", "failed", "skipped"
 RESULTS = (WRITTEN, PROPOSED, CONFLICT, REFUSED, FAILED, SKIPPED)
 
-
+UNDONE: Final = "undone"
+"""The kind of an attempt that a person took back: only a person's own command tries again."""
+ANNOTATORS_OWN: Final = ("incomplete", "bad-value", "unknown-key")
+"""Kinds of a refused splice that tell of what the annotator gave, not of the file."""
 NOT_ITS_BYTES: Final = ("read-only", "hard-linked", "link", "unreadable", "vanished", "write")
 """Kinds of what the file system said: that may change although the file does not."""
 
@@ -43,8 +57,8 @@ class Outcome(NamedTuple):
     """What came of one file, and why.
 
     `kind` is stable: for `refused` the splice's or what the file system says (`read-only`,
-    `hard-linked`, `link`, `unreadable`, `vanished`), for `failed` `annotator`, `incomplete` or
-    `write`, for `skipped` `backoff`, `hopeless`, `undone`, `cancelled`, `calls` or `stalled`.
+    `hard-linked`, `link`, `unreadable`, `vanished`), `empty`, for `failed` `annotator`,
+    `annotator-retry` or `write`, for `skipped` `backoff`, `hopeless`, `undone` or `structured`.
     """
 
     ref: str
@@ -53,7 +67,7 @@ class Outcome(NamedTuple):
     reason: str = ""
     line: int | None = None
     fields: tuple[str, ...] = ()
-    """The fields that were written."""
+    """The head's keys that were written."""
     change: Change | None = None
     """What would be written, of a dry run."""
 
@@ -109,8 +123,20 @@ class Attempt(NamedTuple):
         """Return what is known after one more failure."""
         tries = self.tries + 1
         hopeless = not retry or tries > len(RETRY_S)
-        wait = 0 if hopeless else RETRY_S[tries - 1]
-        return Attempt(tries, now, now + wait, hopeless, "annotator", reason)
+        again = 0.0 if hopeless else now + RETRY_S[tries - 1]
+        return Attempt(tries, now, again, hopeless, "annotator", reason)
+
+    def waits(self, now: float, *, background: bool) -> tuple[str, str] | None:
+        """Return why no annotator is asked at this time, kind and reason; None where one is."""
+        if self.kind == UNDONE:
+            return (UNDONE, self.reason) if background else None
+        if self.hopeless:
+            tried = "once" if self.tries == 1 else f"{self.tries} times"
+            return "hopeless", f"{self.reason} (tried {tried}; edit the file, or use --retry)"
+        if self.retry_at > now:
+            at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.retry_at))
+            return "backoff", f"{self.reason} (next try from {at})"
+        return None
 
 
 NEVER_TRIED: Final = Attempt(0, 0.0, 0.0, False, "", "")
@@ -164,15 +190,23 @@ class Report:
     estimate: tuple[int, int] | None = None
     """Calls and tokens that the run would take, of a dry run with a model."""
     stopped: str = ""
-    """Why it ended early: `cancelled`, `calls`, `stalled`, `annotator`."""
+    """Why it ended early: `cancelled`, `calls`, `stalled`, `annotator`, `state`."""
     reason: str = ""
-    """What the annotator says, where it ended the run."""
+    """What was the matter, where it ended early."""
     status: SourceStatus = field(default_factory=SourceStatus)
     outcomes: list[Outcome] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     """Files that a killed run left and that hold somebody else's bytes: a person decides."""
     indexes: list[str] = field(default_factory=list)
-    """Index files that were rebuilt."""
+    """Index files that were rebuilt; that would be, of a dry run."""
+    index_changes: dict[str, Change] = field(default_factory=dict)
+    """What they would become, of a dry run."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether something that was asked for was not done, and could have been."""
+        ended = self.stopped in ("stalled", "annotator", "state")
+        return ended or bool(self.count(FAILED) or self.count(CONFLICT))
 
     def count(self, result: str) -> int:
         return sum(one.result == result for one in self.outcomes)
@@ -227,15 +261,18 @@ def batches(memories: Iterable[Memory]) -> Iterator[list[Memory]]:
         yield batch
 
 
-_ANY = Annotation("x", "x", "project", "x", ("x", "y"), ("x",))
+_ANY = Annotation("x", "x", "project", "x", ("one", "two", "three"), ("x",))
 
 
-def spliceable(raw: bytes, missing: tuple[str, ...]) -> Refused | None:
+def spliceable(raw: bytes, parsed: Parsed) -> Refused | None:
     """Return why metadata can't be written into the file, whatever it is; None where it can.
 
     Asked before an annotator is, so that a hopeless file costs no call.
     """
-    tried = splice(raw, _ANY.values(missing))
+    metadata = parsed.metadata
+    if not parsed.body.strip() and "description" in metadata.missing:
+        return Refused("empty", "It says nothing that could be described.")
+    tried = splice(raw, values_of(metadata, _ANY), keep=True)
     return tried if isinstance(tried, Refused) else None
 
 
@@ -251,7 +288,7 @@ def canonical(annotation: Annotation, vocabulary: Vocabulary) -> Annotation:
 def values_of(metadata: Metadata, annotation: Annotation) -> dict[str, str | Sequence[str]]:
     """Return what is to be written: the annotation's values for the missing fields, no others.
 
-    Keywords that the file has, too few to be enough, stay and stand first. Fields that the
+    A keyword that the file has, one being too few, stays and stands first. Fields that the
     annotation leaves empty are left out.
     """
     wanted: dict[str, str | Sequence[str]] = {}
@@ -259,7 +296,8 @@ def values_of(metadata: Metadata, annotation: Annotation) -> dict[str, str | Seq
         if name == "keywords" and metadata.keywords and value:
             own = metadata.keywords
             known = {word.casefold() for word in own}
-            value = (*own, *(w for w in value if w.casefold() not in known))[:WRITTEN_KEYWORDS]
+            more = (word for word in value if word.casefold() not in known and joinable(word))
+            value = (*own, *more)[:WRITTEN_KEYWORDS]
         if value:
             wanted[name] = value
     return wanted
@@ -268,9 +306,10 @@ def values_of(metadata: Metadata, annotation: Annotation) -> dict[str, str | Seq
 def change_of(raw: bytes, parsed: Parsed, annotation: Annotation) -> Spliced | Refused:
     """Return the file with its metadata complete, or why there is none.
 
-    A result that would still be legacy is refused (`incomplete`).
+    What somebody wrote into it stays: a value of the file's is replaced where it says nothing. A
+    result that would still be legacy is refused (`incomplete`).
     """
-    done = splice(raw, values_of(parsed.metadata, annotation))
+    done = splice(raw, values_of(parsed.metadata, annotation), keep=True)
     if isinstance(done, Refused):
         return done
     lacks = parse_memory(done.data, "").metadata.missing
@@ -280,11 +319,11 @@ def change_of(raw: bytes, parsed: Parsed, annotation: Annotation) -> Spliced | R
 
 
 def structured(memory: Memory, data: bytes) -> Memory:
-    """Return the memory as it is with its new metadata, for the vocabulary."""
+    """Return the memory as it is with its new metadata, for the vocabulary and an index."""
     now = parse_memory(data, memory.path).metadata
     return memory._replace(
-        title=now.title,
-        description=now.description,
+        title=now.title[:SHOWN_TITLE],
+        description=now.description[:SHOWN_DESCRIPTION],
         type=now.type,
         category=now.category,
         keyword_text=SEPARATOR.join(now.keywords),

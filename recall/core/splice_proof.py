@@ -9,7 +9,7 @@ loader, where the original loads: the same again, as objects.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -19,7 +19,7 @@ from recall.core.salvage import Field, canonical
 from recall.core.splice_marks import Entry, line_end, value_end
 from recall.core.splice_reading import Reading, held, read_file
 from recall.core.splice_record import Cannot, Edit, Spliced, unsplice
-from recall.core.splice_values import Value, bare
+from recall.core.splice_values import NESTED, Value, bare
 from recall.core.yamlevents import MAX_DEPTH
 
 STRICT_CHARS = 1 << 16
@@ -29,7 +29,12 @@ STRICT_ALIASES = 16
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # What a key of a head gives to the metadata, where it is not the field of its name.
-_GIVES = {"name": ("title",), "tags": ("tags", "keywords"), "version": ("entry_version",)}
+_GIVES = {
+    "name": ("title",),
+    "tags": ("tags", "keywords"),
+    "version": ("entry_version",),
+    NESTED: ("type",),
+}
 
 
 def prove(
@@ -42,9 +47,13 @@ def prove(
         after = read_file(result.data)
     except Cannot as cannot:
         raise _unproven(cannot.refused.reason) from cannot
+    taken = wanted.keys() - {*result.extended}
     checks: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("the body", lambda: _body(before) == _body(after)),
-        ("a byte outside of the named values", lambda: _local(before, edits, wanted)),
+        (
+            "a byte outside of the named values",
+            lambda: _local(before, edits, taken),
+        ),
         ("another key", lambda: _others(before, wanted) == _others(after, wanted)),
         ("a comment", lambda: _comments(before, wanted) == _comments(after, wanted)),
         ("another field", lambda: _fields(before, wanted) == _fields(after, wanted)),
@@ -69,12 +78,12 @@ def _body(reading: Reading) -> tuple[bytes, str]:
 # --- by marks and events -------------------------------------------------------------------------
 
 
-def _local(before: Reading, edits: Sequence[Edit], wanted: Mapping[str, Value]) -> bool:
-    """Nothing is taken but from a named key's colon to the end of its value's last line."""
+def _local(before: Reading, edits: Sequence[Edit], replaced: Collection[str]) -> bool:
+    """Nothing is taken but from a replaced key's colon to the end of its value's last line."""
     lines = [
         (before.offset(entry.colon), before.offset(line_end(before.head, entry.end)))
         for entry in before.marks.entries
-        if entry.name in wanted
+        if entry.name in replaced
     ]
     return all(
         edit.start == edit.end or any(a <= edit.start and edit.end <= b for a, b in lines)
@@ -135,8 +144,9 @@ def _metadata(reading: Reading, wanted: Mapping[str, Value]) -> dict[str, Any]:
         for attribute in _GIVES.get(key, (key,)):
             metadata.pop(attribute, None)
     metadata["missing"] = [key for key in said.missing if key not in wanted]
-    if "tags" in wanted and "keywords" in metadata["missing"]:
-        metadata["missing"].remove("keywords")
+    for key, field in (("tags", "keywords"), (NESTED, "type")):
+        if key in wanted and field in metadata["missing"]:
+            metadata["missing"].remove(field)
     return metadata
 
 
@@ -173,10 +183,23 @@ def _strict(before: Reading, after: Reading, result: Spliced, wanted: Mapping[st
         _means(now.get(entry.key), wanted[entry.name], entry.name)
         for entry in after.marks.entries
         if entry.name in written
+    ) and all(
+        _goes_on(then.get(entry.key), now.get(entry.key))
+        for entry in after.marks.entries
+        if entry.name in result.extended
     )
 
 
+def _goes_on(then: Any, now: Any) -> bool:
+    """What was a list, or a text, is still one, and begins as it did."""
+    if isinstance(then, list):
+        return isinstance(now, list) and repr(now[: len(then)]) == repr(then)
+    return isinstance(now, str) and now.startswith(then if isinstance(then, str) else "")
+
+
 def _means(found: Any, value: Value, key: str) -> bool:
+    if key == NESTED:
+        return bool(found == {"type": value})
     if isinstance(value, str):
         return found == value or bare(key, value)
     return isinstance(found, list) and tuple(found) == value

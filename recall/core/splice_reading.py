@@ -16,7 +16,7 @@ from recall.core.metadata import MAX_DESCRIPTION, clean, parse_memory
 from recall.core.salvage import Field
 from recall.core.splice_marks import NO_MARKS, Marks, read_marks
 from recall.core.splice_record import Cannot
-from recall.core.splice_values import Value
+from recall.core.splice_values import NESTED, Value
 from recall.model import Metadata, Parsed
 
 
@@ -77,11 +77,26 @@ def read_file(raw: bytes) -> Reading:
     return Reading(raw, parts, fields, marks, parse_memory(raw, ""))
 
 
+def says_something(reading: Reading, key: str) -> bool:
+    """Return whether somebody wrote a value there: neither nothing, nor a template's placeholder.
+
+    A splice refuses placeholders by itself.
+    """
+    field = reading.fields.get(key)
+    if field is None or field.template or field.kind == "null":
+        return False
+    if field.kind == "map":
+        return any(entry.leaves for entry in reading.marks.entries if entry.name == key)
+    return any(text.strip() for text in (field.text, *field.items))
+
+
 def held(reading: Reading, key: str) -> Value | None:
     """Return the value that the head's own key gives to our reader, or None."""
     field = reading.fields.get(key)
     if field is None or field.kind == "null":
         return None
+    if key == NESTED:
+        return clean(field.text, MAX_DESCRIPTION) if field.kind == "map" else None
     metadata: Metadata = reading.parsed.metadata
     if key in ("type", "category", "keywords", "usage_scenarios", "tags"):
         value: Value = getattr(metadata, key)

@@ -60,13 +60,20 @@ class Undo(NamedTuple):
 class Spliced:
     """The file with its new values; `data` is the original where all of them stood there already.
 
-    `added` and `replaced` name the keys that were written.
+    `added`, `replaced` and `extended` name the keys that were written.
     """
 
     data: bytes
     undo: Undo
     added: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
+    extended: tuple[str, ...] = ()
+    """What stood there stays as it is written; more stands behind it."""
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The keys that were written, however."""
+        return (*self.replaced, *self.extended, *self.added)
 
     @property
     def changed(self) -> bool:

@@ -59,6 +59,9 @@ _BOUNDS = {
 KEYS = tuple(_BOUNDS)
 """The keys that can be written: the owned ones, then the optional ones (DESIGN.md, 2)."""
 
+NESTED = "metadata"
+"""The key below which a type is read too (DESIGN.md, 2); its value here is that type."""
+
 _BARE = {
     "pinned": re.compile("true|false"),
     "version": re.compile("0|[1-9][0-9]{0,8}"),
@@ -174,6 +177,7 @@ _CORE = pattern(
 _INDICATORS = frozenset("?:,[]{}#&*!|>'\"%@`")
 _FLOW = pattern(r"[,\[\]{}?]")  # PyYAML in Python ends a text at `?` there
 _MARKS = pattern(r":(?: |$)| #")
+_COMMAS = pattern("[,，、;；\"'\\\\]")
 
 
 def plain(text: str, *, flow: bool = False) -> bool:
@@ -215,9 +219,16 @@ def block_lines(
     return [dash + scalar(item, quote=quote_last and i == last) for i, item in enumerate(items)]
 
 
+def joinable(item: str) -> bool:
+    """Return whether the item can stand in a text between commas, as one of several."""
+    return not (_COMMAS.search(item) or _MARKS.search(f" {item}"))
+
+
 def key_lines(key: str, value: Value, column: int, style: ListStyle) -> list[str]:
     """Return the lines of a new key that begins in `column`."""
     head = " " * column + key + ":"
+    if key == NESTED and isinstance(value, str):
+        return [head, " " * (column + 2) + f"type: {scalar(value)}"]
     if isinstance(value, str) or not style.block:
         return [f"{head} {one_line(key, value)}"]
     return [head, *block_lines(value, column + style.indent, style.gap)]

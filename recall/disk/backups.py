@@ -40,14 +40,23 @@ class Backups:
             return None
         return data if hashlib.sha256(data).hexdigest() == name else None
 
-    def forget(self, but: Collection[str] = ()) -> tuple[int, int]:
-        """Delete what is kept, all but these digests; returns how many, and their bytes."""
+    def damaged(self, name: str) -> str:
+        """Return the path of what is kept of a digest but does not hold it; empty if it does."""
+        path = self._path(name)
+        return str(path) if path.exists() and self.load(name) is None else ""
+
+    def forget(self, but: Collection[str] = (), *, dry_run: bool = False) -> tuple[int, int]:
+        """Delete what is kept, all but these digests; returns how many, and their bytes.
+
+        With `dry_run` nothing is deleted, only counted.
+        """
         files = size = 0
         for path in sorted(self._folder.glob("??/*")):
             if path.name not in but:
                 size += path.stat().st_size
                 files += 1
-                path.unlink()
+                if not dry_run:
+                    path.unlink()
         return files, size
 
     def _path(self, name: str) -> Path:

@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recall.core.indexfile import NAMES, rebuilt
-from recall.core.migration import Attempt, Cleared, Undone
+from recall.core.migration import Attempt, Change, Cleared, Undone
 from recall.core.splice import Refused
 from recall.disk import atomic, backups, leftovers
 from recall.disk.backups import Backups
+from recall.disk.guard import inside
 from recall.disk.heartbeat import owner_lives, this_owner
 from recall.disk.lock import file_lock
 from recall.disk.migrationaudit import MigrationAudit
 from recall.disk.migrations import UNDONE, Entry, Migrations, Run
 from recall.disk.rootfiles import RootFiles, put, put_back
-from recall.errors import ConflictError, MigrationError
+from recall.errors import ConflictError, MigrationError, StoreError
 from recall.model import Memory
 
 if TYPE_CHECKING:
@@ -57,16 +58,20 @@ class MemoryFiles(RootFiles):
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """Hold the lock among migrating processes; raises MigrationError where one is at it."""
-        path = self._state / LOCK
-        with file_lock(str(path), 0) as held:
+        owner = self._state / OWNER
+        with contextlib.ExitStack() as stack:
+            try:
+                held = stack.enter_context(file_lock(str(self._state / LOCK), 0))
+                if held:
+                    owner.touch(mode=0o600)
+                    owner.write_text(json.dumps(this_owner()), encoding="ascii")
+            except OSError as error:
+                raise _unwritable(self._state, error) from error
             if not held:
                 raise MigrationError(
                     f"Another process migrates{self._owner_text()}.",
                     fix="Wait until it is done, or end it: what it did stays whole.",
                 )
-            owner = self._state / OWNER
-            owner.touch(mode=0o600)
-            owner.write_text(json.dumps(this_owner()), encoding="ascii")
             try:
                 yield
             finally:
@@ -104,7 +109,11 @@ class MemoryFiles(RootFiles):
     def begin(self, annotator: str) -> str:
         """Begin a run; returns its name. Raises StoreError where it could not be recorded."""
         self._told.ready()
-        return self.record.begin(annotator)
+        return self.record.begin(annotator, self._real)
+
+    def wrote(self, run: str) -> bool:
+        """Tell whether a run wrote anything that can be taken back."""
+        return bool(self.record.entries(run))
 
     def write(self, run: str, memory: Memory, before: bytes, after: bytes) -> Refused | None:
         """Replace the file's bytes, if they are still `before`; returns why not, if so.
@@ -114,12 +123,9 @@ class MemoryFiles(RootFiles):
         """
         return self.unfit(memory) or self._recorded(run, memory, before, after)
 
-    def reindex(self, begun: Callable[[], str], memories: Collection[Memory]) -> list[str]:
-        """Rebuild the roots' indexes that list memories and nothing else; those that changed.
-
-        One that is being changed by somebody else is left for the next time.
-        """
-        changed = []
+    def indexes(self, memories: Collection[Memory]) -> list[tuple[Memory, Change]]:
+        """Return the roots' indexes that list memories and nothing else, if they would change."""
+        changes = []
         for number in range(len(self._real)):
             own = [one for one in memories if one.root == number]
             for name in NAMES if own else ():
@@ -127,14 +133,15 @@ class MemoryFiles(RootFiles):
                 raw = self.look(index)
                 new = rebuilt(raw, own) if isinstance(raw, bytes) else None
                 if new is not None and isinstance(raw, bytes):
-                    with contextlib.suppress(ConflictError, OSError):
-                        if not self.write(begun(), index, raw, new):
-                            changed.append(self.file(index))
-        return changed
+                    changes.append((index, Change(raw, new)))
+        return changes
 
     def _recorded(self, run: str, memory: Memory, before: bytes, after: bytes) -> Refused | None:
         file = self.file(memory)
-        digests = self._backups.keep(before), atomic.digest(after)
+        try:
+            digests = self._backups.keep(before), atomic.digest(after)
+        except OSError as error:
+            raise _unwritable(self._state, error) from error
         number = self.record.writing(run, file, *digests)
         try:
             put(self.real(memory.root), memory.path, after, expected=digests[0])
@@ -153,28 +160,64 @@ class MemoryFiles(RootFiles):
 
     # --- taking back
 
-    def undo_run(self, run: str = "") -> tuple[Run, list[Undone]]:
+    def holds(self, file: str) -> bool:
+        """Tell whether a file, by its whole path, lies below one of the roots."""
+        return any(inside(root, file) for root in self._real)
+
+    def runs(self) -> list[Run]:
+        """Return the runs that wrote below these roots, the newest first."""
+        return self.record.runs(self.holds)
+
+    def never_written(self) -> set[int]:
+        """Return the roots below which no run was ever allowed to write."""
+        allowed = {folder for run in self.record.runs() for folder in run.roots}
+        return {
+            number
+            for number, root in enumerate(self._real)
+            if not any(root == folder or inside(folder, root) for folder in allowed)
+        }
+
+    def undo_run(
+        self, run: str = "", progress: Callable[[int, int], None] = lambda *_: None
+    ) -> tuple[Run, list[Undone]]:
         """Take a run back, the last file first: the named one, or the last that still stands.
 
-        What a file held before is noted as taken back, so that only a person's own command
-        migrates it again. Raises MigrationError where there is no such run.
+        Only its files below these roots are touched. What a file held before is noted as taken
+        back, so that only a person's own command migrates it again. `progress` is told how many
+        files of how many are done. Raises MigrationError where there is no such run here.
         """
-        runs = self.record.runs()
+        runs = self.runs()
         found = next((one for one in runs if one.id == run or (not run and one.written)), None)
         if found is None:
-            what = f"There is no run {run!r}" if run else "There is no run to be taken back"
-            known = ", ".join(one.id for one in runs[:5])
-            fix = f"Known are {known}." if known else "Nothing was migrated, or it was forgotten."
-            raise MigrationError(f"{what}.", fix=fix)
+            raise self._no_run(run, [one.id for one in runs if one.written])
         self._told.ready()
-        return found, [self._undo(entry, found) for entry in self.record.entries(found.id)]
+        entries = [one for one in self.record.entries(found.id) if self.holds(one.file)]
+        done = []
+        for entry in entries:
+            done.append(self._undo(entry))
+            progress(len(done), len(entries))
+        return found, done
 
-    def _undo(self, entry: Entry, run: Run) -> Undone:
+    def _no_run(self, run: str, standing: Sequence[str]) -> MigrationError:
+        what = f"There is no run {run!r}" if run else "There is no run to be taken back"
+        if standing:
+            fix = f"Those that can be taken back are {', '.join(standing[:5])}."
+            return MigrationError(f"{what} of these folders.", fix=fix)
+        others = [one for one in self.record.runs() if one.written and run in ("", one.id)]
+        if not others:
+            return MigrationError(f"{what}.", fix="Nothing was migrated, or it was forgotten.")
+        named = "; ".join(f"{one.id} of {', '.join(one.roots[:3])}" for one in others[:3])
+        return MigrationError(
+            f"{what} of these folders.",
+            fix=f"Others can be: {named}. Name their folder with --root; one that was moved must "
+            "be moved back first.",
+        )
+
+    def _undo(self, entry: Entry) -> Undone:
         done = self.undo(entry)
         if done.result == "restored":
-            at = time.time()
-            attempt = Attempt(0, at, 0.0, False, "undone", "It was taken back.")
-            self.record.note(entry.before, run.annotator, attempt, entry.file)
+            attempt = Attempt(0, time.time(), 0.0, False, "undone", "It was taken back.")
+            self.record.note(entry.before, "", attempt, entry.file)
         return done
 
     def undo(self, entry: Entry) -> Undone:
@@ -191,9 +234,12 @@ class MemoryFiles(RootFiles):
             self.record.wrote(entry.number, UNDONE)
             return Undone(entry.file, "already")
         if before is None:
-            return Undone(entry.file, "refused", "Its earlier bytes are not kept any more.")
+            damaged = self._backups.damaged(entry.before)
+            why = "are not kept any more" if not damaged else f"are damaged ({damaged})"
+            return Undone(entry.file, "refused", f"Its earlier bytes {why}.")
         if now is None:
-            return Undone(entry.file, "refused", "The file is not there any more.")
+            why = "The file is not there any more: if it was moved, move it back first."
+            return Undone(entry.file, "refused", why)
         if atomic.digest(now) != entry.after:
             return _edited(entry, before, now)
         try:
@@ -206,10 +252,22 @@ class MemoryFiles(RootFiles):
         self.record.wrote(entry.number, UNDONE)
         return Undone(entry.file, "restored", content=entry.before)
 
-    def forget_backups(self) -> tuple[int, int]:
-        """Delete all earlier bytes and what runs did; returns files and their bytes on disk."""
-        self.record.forget_runs()
-        return self._backups.forget()
+    def forget_backups(self, *, dry_run: bool = False) -> tuple[int, int, int]:
+        """Delete the earlier bytes of files below these roots, and what runs did to them.
+
+        Returns how many contents, their bytes on disk, and how many of other folders' stay. What
+        a file of another folder held as well stays. With `dry_run` nothing is deleted.
+        """
+        kept = self.record.forget(self.holds, dry_run=dry_run)
+        return *self._backups.forget(kept, dry_run=dry_run), len(kept)
+
+
+def _unwritable(state: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"The state folder {state} can't be written: {error.strerror or error}.",
+        fix="Nothing is written to a memory without a record there: make room or mend its rights, "
+        "or name another one with --state-dir.",
+    )
 
 
 def _edited(entry: Entry, before: bytes, now: bytes) -> Undone:

@@ -6,11 +6,13 @@ says `writing` was cut off by a crash, and its digests tell which of the two the
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -22,7 +24,7 @@ from recall.model import Memory
 FILE: Final = "migrations.sqlite"
 WRITING, DONE, UNDONE = "writing", "written", "undone"
 _BUSY_S = 10.0
-_VERSION = 1
+_VERSION = 2
 
 _SCHEMA = """
 CREATE TABLE attempt (
@@ -31,7 +33,8 @@ CREATE TABLE attempt (
     file BLOB NOT NULL, mark TEXT NOT NULL, PRIMARY KEY (content, annotator, file)
 ) WITHOUT ROWID;
 CREATE TABLE run (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at REAL NOT NULL, annotator TEXT NOT NULL
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at REAL NOT NULL,
+    annotator TEXT NOT NULL, roots TEXT NOT NULL
 );
 CREATE TABLE entry (
     number INTEGER PRIMARY KEY, run TEXT NOT NULL, at REAL NOT NULL, file BLOB NOT NULL,
@@ -43,13 +46,18 @@ CREATE INDEX entry_run ON entry (run);
 
 class Run(NamedTuple):
     """One run that wrote something: when (Unix time), by which annotator, how many files still
-    hold what it wrote or were taken back."""
+    hold what it wrote or were taken back; of those that were asked for."""
 
     id: str
     at: float
     annotator: str
     written: int = 0
     undone: int = 0
+    elsewhere: int = 0
+    """Files that still hold what it wrote, and were not asked for."""
+    roots: tuple[str, ...] = ()
+    """The folders that it was allowed to write below; of a run that did not record them, those
+    of its files."""
 
 
 class Entry(NamedTuple):
@@ -79,7 +87,7 @@ class Migrations:
                 db
                 and db.execute(
                     "SELECT tries, at, retry_at, hopeless, kind, reason FROM attempt "
-                    "WHERE content = ? AND annotator = ?",
+                    "WHERE content = ? AND annotator = ? ORDER BY kind = 'undone' DESC",
                     (content, annotator),
                 ).fetchone()
             )
@@ -126,12 +134,13 @@ class Migrations:
 
     # --- runs
 
-    def begin(self, annotator: str) -> str:
-        """Begin a run; returns its name: the day and time, and four letters."""
+    def begin(self, annotator: str, roots: Sequence[str] = ()) -> str:
+        """Begin a run below these folders; returns its name: the day and time, and four letters."""
         at = self._now()
         id = time.strftime("%Y%m%d-%H%M%S", time.gmtime(at)) + "-" + secrets.token_hex(2)
         with self._write() as db:
-            db.execute("INSERT INTO run (id, at, annotator) VALUES (?, ?, ?)", (id, at, annotator))
+            put = "INSERT INTO run (id, at, annotator, roots) VALUES (?, ?, ?, ?)"
+            db.execute(put, (id, at, annotator, json.dumps(list(roots))))
         return id
 
     def writing(self, run: str, file: str, before: str, after: str) -> int:
@@ -167,22 +176,41 @@ class Migrations:
         """Return a file's entries, the last one first."""
         return self._entries("file = ?", os.fsencode(file))
 
-    def runs(self) -> list[Run]:
-        """Return every run that wrote something, the newest first."""
+    def runs(self, asked: Callable[[str], bool] = lambda _: True) -> list[Run]:
+        """Return every run that wrote something to a file for which `asked`, the newest first."""
         query = (
-            "SELECT id, run.at, annotator, sum(state = ?), sum(state = ?) FROM run "
-            "JOIN entry ON entry.run = run.id GROUP BY run.number ORDER BY run.number DESC"
+            "SELECT id, run.at, annotator, roots, file, state FROM run "
+            "JOIN entry ON entry.run = run.id ORDER BY run.number DESC"
         )
         with self._read() as db:
-            return [Run(*row) for row in db.execute(query, (DONE, UNDONE))] if db else []
+            rows = db.execute(query).fetchall() if db else []
+        runs = []
+        for (id, at, annotator, roots), group in itertools.groupby(rows, lambda row: row[:4]):
+            entries = [(os.fsdecode(row[4]), row[5]) for row in group]
+            here = [state for file, state in entries if asked(file)]
+            if not here:
+                continue
+            written, undone = here.count(DONE), here.count(UNDONE)
+            elsewhere = sum(state == DONE for _, state in entries) - written
+            named = json.loads(roots) or {os.path.dirname(file) for file, _ in entries}
+            folders = tuple(sorted(named))
+            runs.append(Run(id, at, annotator, written, undone, elsewhere, folders))
+        return runs
 
-    def forget_runs(self) -> int:
-        """Forget what runs did; returns how many there were. Attempts stay."""
-        with self._write() as db:
-            count = int(db.execute("SELECT count(DISTINCT run) FROM entry").fetchone()[0])
-            db.execute("DELETE FROM entry")
-            db.execute("DELETE FROM run")
-        return count
+    def forget(self, asked: Callable[[str], bool], *, dry_run: bool = False) -> set[str]:
+        """Forget what was done to files for which `asked`; attempts stay.
+
+        Returns the digests of what the other files held before.
+        """
+        with self._read() as db:
+            rows = db.execute("SELECT number, file, before FROM entry").fetchall() if db else []
+        kept = {before for _, file, before in rows if not asked(os.fsdecode(file))}
+        gone = [(number,) for number, file, _ in rows if asked(os.fsdecode(file))]
+        if gone and not dry_run:
+            with self._write() as db:
+                db.executemany("DELETE FROM entry WHERE number = ?", gone)
+                db.execute("DELETE FROM run WHERE id NOT IN (SELECT run FROM entry)")
+        return kept
 
     def _entries(self, where: str, value: object) -> list[Entry]:
         query = (
@@ -245,20 +273,31 @@ class Migrations:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if version == _VERSION:
             return
-        if version:
+        if version > _VERSION:
             raise StoreError(
                 f"{self._folder / FILE} was written by another version of recall ({version}).",
                 fix="Use that version; what it migrated can only be taken back by it.",
             )
         db.execute("BEGIN IMMEDIATE")
-        if not db.execute("PRAGMA user_version").fetchone()[0]:  # another process may be first
+        version = db.execute("PRAGMA user_version").fetchone()[0]  # another process may be first
+        if not version:
             for statement in _SCHEMA.split(";\n"):
                 db.execute(statement)
-            db.execute(f"PRAGMA user_version = {_VERSION}")
+        elif version == 1:
+            db.execute("ALTER TABLE run ADD COLUMN roots TEXT NOT NULL DEFAULT '[]'")
+        db.execute(f"PRAGMA user_version = {_VERSION}")
         db.execute("COMMIT")
 
     def _unusable(self, error: Exception) -> StoreError:
-        return StoreError(f"{self._folder / FILE} can't be used: {error}")
+        path = self._folder / FILE
+        fix = "See whether the disk is full, and whether the state folder can be written."
+        damaged = isinstance(error, sqlite3.DatabaseError)
+        if damaged and not isinstance(error, sqlite3.OperationalError):
+            fix = (
+                "Move it away, and a new one is begun. What runs wrote can't be taken back without "
+                "it; the earlier bytes of the files stay in the folder backups beside it."
+            )
+        return StoreError(f"{path} can't be used: {str(error).rstrip('.')}.", fix=fix)
 
 
 def _attempt(row: tuple[Any, ...]) -> Attempt:

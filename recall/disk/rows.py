@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from recall.disk.guard import Stamp
 from recall.model import Fault, Memory
 
-VERSION = "4"
+VERSION = "5"
 """Of the tables and of what stands in them: a change to the parser's results needs another."""
 
 COLUMNS = (

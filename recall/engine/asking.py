@@ -8,10 +8,15 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from recall.core.allowance import Usage
-from recall.engine.ports import Annotator, Closing, Costing
+from recall.engine.ports import Annotator, Closing, Costing, Particular
 
 _LOOK_S: Final = 0.05
 """Seconds that an annotator goes on hanging in a call after its run was cancelled."""
+
+
+def identity_of(annotator: Annotator) -> str:
+    """Return what its failures are remembered under: another model is another try."""
+    return annotator.identity if isinstance(annotator, Particular) else annotator.name
 
 
 class Spending:

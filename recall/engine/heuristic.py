@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 
+from recall.core.allowance import Usage
 from recall.core.annotation import Annotation, Unannotated
 from recall.core.digest import sha256
 from recall.core.guess import Guesser, neighbour, neighbour_of
@@ -22,6 +23,8 @@ class HeuristicAnnotator:
     """Offline and deterministic. What it has not learned it does without."""
 
     name = "heuristic"
+    usage = Usage()
+    """It makes no calls."""
 
     def __init__(self, taxonomy: Taxonomy | None = None, store: Store | None = None) -> None:
         """`taxonomy` is the settings': of a strict one no category is proposed but its own.
@@ -33,6 +36,9 @@ class HeuristicAnnotator:
         self._store = store
         self._learned: dict[str, tuple[str, Learned]] = {}
         self._looked: set[str] = set()
+
+    def at_most(self, calls: int | None) -> None:
+        """It makes none anyway."""
 
     def renew(self) -> None:
         """Look anew, when a scope is next asked for, whether what was learned of it still holds."""

@@ -5,7 +5,7 @@ Narrow on purpose: list (as a snapshot), read, search. Nothing here knows of fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # a hook's process has no use for most of them
     from recall.core.annotation import Annotation, Unannotated
     from recall.core.audit import Entry
     from recall.core.conversation import Conversation
-    from recall.core.migration import Attempt, Cleared, Failed
+    from recall.core.migration import Attempt, Change, Cleared, Failed
     from recall.core.question import Question
     from recall.core.ranking import Candidate
     from recall.core.snapshot import Snapshot
@@ -165,6 +165,15 @@ class Estimating(Protocol):
 
 
 @runtime_checkable
+class Particular(Protocol):
+    """An annotator that is one of several of its name."""
+
+    @property
+    def identity(self) -> str:
+        """What tells it from the others: another one may succeed where this one failed."""
+
+
+@runtime_checkable
 class Costing(Protocol):
     """An annotator that makes calls which cost something, perhaps several for one memory."""
 
@@ -209,10 +218,13 @@ class MemoryWriter(Protocol):
         way it is as others left it.
         """
 
-    def reindex(self, begun: Callable[[], str], memories: Collection[Memory]) -> list[str]:
-        """Rebuild the indexes that list memories and nothing else; returns those that changed.
+    def wrote(self, run: str) -> bool:
+        """Tell whether a run wrote anything that can be taken back."""
 
-        `begun` returns the run's name, beginning one where there is none yet.
+    def indexes(self, memories: Collection[Memory]) -> Sequence[tuple[Memory, Change]]:
+        """Return the indexes that list memories and nothing else, and what they would become.
+
+        Only those that would change; each as if it were a memory.
         """
 
 

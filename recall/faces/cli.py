@@ -10,7 +10,7 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -151,6 +151,28 @@ def utf8(argument: str) -> str:
 
 def warn(text: str) -> None:
     click.echo(terminal(text), err=True)
+
+
+@contextlib.contextmanager
+def bar(label: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Lend what shows how many files of how many are done, on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    bars: list[Any] = []
+
+    def show(done: int, total: int) -> None:  # noqa: ARG001  # it counts by itself
+        if not bars:
+            bar = click.progressbar(length=total, label=label, file=sys.stderr)
+            bar.__enter__()
+            bars.append(bar)
+        bars[0].update(1)
+
+    try:
+        yield show
+    finally:
+        for bar in bars:
+            bar.__exit__(None, None, None)
 
 
 @click.group(

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterator
 
 import click
 
 from recall import app
-from recall.core.events import Migration
 from recall.core.migration import (
     CONFLICT,
     FAILED,
@@ -22,10 +18,9 @@ from recall.core.migration import (
     REFUSED,
     SKIPPED,
     WRITTEN,
-    Change,
     Outcome,
     Report,
-    Undone,
+    candidates,
 )
 from recall.disk.memoryfiles import MemoryFiles
 from recall.engine.migrator import Migrator, Progress, Wishes
@@ -33,17 +28,21 @@ from recall.faces.cli import (
     EXIT_FAILED,
     EXIT_OK,
     Common,
+    bar,
     common_options,
     emit,
     exit_code,
     say,
     warn,
 )
-from recall.faces.show import count, status_lines
+from recall.faces.show import count, name, status_lines
+from recall.faces.takeback import diff, forget
+from recall.faces.takeback import undo as take_back
 from recall.model import SCOPES
 
 EXIT_INTERRUPTED = 130
 _ALLOWED = "command recall migrate"
+_LAST = "last"
 _NAMED = 20
 """So many files are named for one reason; doctor and --json name all."""
 
@@ -64,15 +63,24 @@ _NAMED = 20
     show_default=True,
     help="Who makes up the metadata.",
 )
-@click.option("--max-calls", type=click.IntRange(min=0), help="Ask the annotator so often at most.")
+@click.option(
+    "--max-calls",
+    type=click.IntRange(min=1),
+    help="Let the model be called so often at most, retries included.",
+)
+@click.option("--retry", is_flag=True, help="Try what failed anew, for good or until later.")
 @click.option(
     "--undo",
     is_flag=False,
-    flag_value="",
+    flag_value=_LAST,
     metavar="[RUN]",
-    help="Take the last run back, or the one of this name.",
+    help="Take the last run back, or the one of this name: its files in these folders.",
 )
-@click.option("--forget-backups", is_flag=True, help="Delete the earlier bytes of all files.")
+@click.option(
+    "--forget-backups",
+    is_flag=True,
+    help="Delete the earlier bytes of the files in these folders.",
+)
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @common_options
 def migrate(
@@ -81,6 +89,7 @@ def migrate(
     dry_run: bool,
     annotator: str,
     max_calls: int | None,
+    retry: bool,
     undo: str | None,
     forget_backups: bool,
     yes: bool,
@@ -88,57 +97,89 @@ def migrate(
     """Give legacy memories metadata of their own; bodies stay as they are.
 
     Only what a memory lacks is added to its head. What it was before is kept until
-    --forget-backups, and --undo gives it back. On a terminal the first run asks before it writes;
-    elsewhere nothing is written without --yes.
+    --forget-backups, and --undo gives it back. On a terminal the first run in a folder asks
+    before it writes; elsewhere nothing is written without --yes.
     """
     if undo is not None and (forget_backups or dry_run):
         raise click.UsageError("--undo goes with neither --dry-run nor --forget-backups.")
+    if undo == "":
+        raise click.UsageError("--undo '' names no run: leave the name out for the last one.")
+    if max_calls is not None and annotator != "model":
+        raise click.UsageError("--max-calls goes with --annotator model: no other makes calls.")
     with common.open() as recall:
         files = recall.memory_files(_ALLOWED)
         if forget_backups:
-            return _forget(common, files, yes=yes)
+            return forget(common, files, yes=yes, dry_run=dry_run)
         if undo is not None:
-            return _undo(common, recall, files, undo)
+            return take_back(common, recall, files, "" if undo == _LAST else undo)
         wishes = Wishes(
-            scopes, dry_run, max_calls, rebuild_index=recall.settings.migration.rebuild_index
+            scopes,
+            dry_run,
+            max_calls,
+            rebuild_index=recall.settings.migration.rebuild_index,
+            retry=retry,
         )
+        if not dry_run and not yes:
+            answer = _consent(recall, files, scopes)
+            if answer == _NO:
+                return _declined(common)
+            wishes = wishes._replace(dry_run=answer == _NOBODY)
         migrator = recall.migrator(annotator, allowed=_ALLOWED)
-        if not dry_run and not yes and not _consent(recall, files):
-            wishes = wishes._replace(dry_run=True)
         report, interrupted = _run(migrator, wishes, quiet=common.json)
     if common.json:
         emit(report.to_dict() | {"dryRun": wishes.dry_run, "diffs": _diffs(report)})
     else:
-        for line in _lines(report, wishes.dry_run):
+        for line in (*_lines(report, wishes.dry_run), *_scope_lines(report, scopes)):
             say(line)
     if interrupted:
         return EXIT_INTERRUPTED
-    if report.count(FAILED) or report.count(CONFLICT):
-        return EXIT_FAILED
-    return exit_code(report.status.to_dict())
+    return EXIT_FAILED if report.failed else exit_code(report.status.to_dict())
 
 
-def _consent(recall: app.Recall, files: MemoryFiles) -> bool:
-    """Return whether writing is wanted: said once, or said now."""
+_YES, _NO, _NOBODY = "yes", "no", "nobody"
+
+
+def _consent(recall: app.Recall, files: MemoryFiles, scopes: tuple[str, ...]) -> str:
+    """Return whether writing is wanted: said once for these folders, or said now.
+
+    Nobody is asked where there is nothing to write.
+    """
+    legacy = candidates(recall.snapshot(), scopes)
+    if not legacy:
+        return _YES
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         warn("Nothing is written without --yes where nobody can be asked: this is a dry run.")
-        return False
-    if files.record.runs():
-        return True
-    legacy = sum(not memory.structured for memory in recall.snapshot().memories.values())
-    if not legacy:
-        return True
+        return _NOBODY
+    new = files.never_written()
+    asked = [memory for memory in legacy if memory.root in new]
+    if not asked:
+        return _YES
+    folders = sorted({files.real(memory.root) for memory in asked})
     warn(
-        f"{count(legacy, 'memory lacks', 'memories lack')} metadata. It is added to the heads of "
-        f"these files; bodies stay. What they are now is kept in {recall.state_dir}, and "
-        "recall migrate --undo gives it back. recall migrate --dry-run shows each change."
+        f"{count(len(asked), 'memory lacks', 'memories lack')} metadata in "
+        f"{name(', '.join(folders))}. It is added to the heads of these files; bodies stay. What "
+        f"they are now is kept in {recall.state_dir}, and recall migrate --undo gives it back. "
+        "recall migrate --dry-run shows each change."
     )
-    return click.confirm("Write to these files?", err=True)
+    return _YES if click.confirm("Write to these files?", err=True) else _NO
+
+
+def _declined(common: Common) -> int:
+    if common.json:
+        emit(Report().to_dict() | {"dryRun": True, "diffs": {}})
+    else:
+        say("Nothing was written. recall migrate --dry-run shows each change.")
+    return EXIT_OK
 
 
 def _run(migrator: Migrator, wishes: Wishes, *, quiet: bool) -> tuple[Report, bool]:
     """Run it, with a bar on a terminal; Ctrl-C ends it between two files."""
-    with _interrupts() as interrupted, _bar(quiet) as progress:
+    label = "looking" if wishes.dry_run else "migrating"
+    with _interrupts() as interrupted, bar(label, quiet) as show:
+
+        def progress(at: Progress) -> None:
+            show(at.done, at.total)
+
         report = migrator.run(wishes, cancelled=interrupted.is_set, progress=progress)
     return report, interrupted.is_set()
 
@@ -163,55 +204,18 @@ def _interrupts() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-@contextlib.contextmanager
-def _bar(quiet: bool) -> Iterator[Callable[[Progress], None]]:
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    bars: list[Any] = []
-
-    def show(progress: Progress) -> None:
-        if not bars:
-            bar = click.progressbar(length=progress.total, label="migrating", file=sys.stderr)
-            bar.__enter__()
-            bars.append(bar)
-        bars[0].update(1)
-
-    try:
-        yield show
-    finally:
-        for bar in bars:
-            bar.__exit__(None, None, None)
-
-
 # --- what it says
 
 
 def _diffs(report: Report) -> dict[str, str]:
-    return {o.ref: diff(o.ref, o.change) for o in report.outcomes if o.change}
-
-
-def diff(name: str, change: Change) -> str:
-    """Return the change as a unified diff; bytes that are no UTF-8 are shown as `\\xff`."""
-    before, after = (part.decode("utf-8", "backslashreplace") for part in change)
-    lines = difflib.unified_diff(
-        before.splitlines(),
-        after.splitlines(),
-        f"{name} (now)",
-        f"{name} (migrated)",
-        "",
-        "",
-        1,
-        "",
-    )
-    return "\n".join(lines)
+    diffs = {o.ref: diff(o.ref, o.change) for o in report.outcomes if o.change}
+    return diffs | {file: diff(file, change) for file, change in report.index_changes.items()}
 
 
 def _lines(report: Report, dry_run: bool) -> Iterator[str]:
-    for outcome in report.outcomes:
-        if outcome.change:
-            yield diff(outcome.ref, outcome.change)
-            yield ""
+    for change in _diffs(report).values():
+        yield change
+        yield ""
     yield f"{count(report.memories, 'memory', 'memories')}, {report.legacy} legacy."
     for result in (WRITTEN, PROPOSED, CONFLICT, REFUSED, FAILED, SKIPPED):
         number = report.count(result)
@@ -219,15 +223,16 @@ def _lines(report: Report, dry_run: bool) -> Iterator[str]:
             yield f"{result:9} {number:5}"
             yield from _reasons([o for o in report.outcomes if o.result == result and o.kind])
     for path in report.kept:
-        yield f"! {path} was swapped out when a run was killed, and is not ours: compare it."
+        yield f"! {name(path)} was swapped out when a run was killed, and is not ours: compare it."
     for path in report.indexes:
-        yield f"rebuilt   {path}"
+        yield f"{'would be' if dry_run else 'was'} rebuilt: {name(path)}"
     if report.stopped:
         yield {
             "cancelled": "! It was cancelled: the rest is as it was.",
             "calls": "! --max-calls was reached: run it again for the rest.",
-            "stalled": "! The annotator failed several times in a row: the rest was left.",
+            "stalled": f"! Three failures in a row, so the rest was left: {report.reason}",
             "annotator": f"! The annotator can't go on: {report.reason}",
+            "state": f"! It can't go on: {report.reason}",
         }[report.stopped]
     if report.estimate:
         calls, tokens = report.estimate
@@ -236,9 +241,17 @@ def _lines(report: Report, dry_run: bool) -> Iterator[str]:
         yield f"tokens    {report.tokens:,} in {count(report.calls, 'call', 'calls')}"
     if report.run:
         yield f"run       {report.run}; recall migrate --undo takes it back"
-    if not dry_run:
+    if dry_run:
+        yield "Nothing was written: this was a dry run."
+    else:
         yield f"{report.left} legacy now."
     yield from status_lines(report.status.to_dict())
+
+
+def _scope_lines(report: Report, scopes: tuple[str, ...]) -> Iterator[str]:
+    for scope in scopes:
+        if scope not in report.status.searched:
+            yield f"! No folder of scope {scope} is named or configured here."
 
 
 def _reasons(outcomes: list[Outcome]) -> Iterator[str]:
@@ -247,72 +260,6 @@ def _reasons(outcomes: list[Outcome]) -> Iterator[str]:
         yield f"  {outcome.ref}{line}: {outcome.kind}: {outcome.reason}"
     if len(outcomes) > _NAMED:
         yield f"  … {len(outcomes) - _NAMED} more; recall doctor names them"
-
-
-# --- taking back
-
-
-def _undo(common: Common, recall: app.Recall, files: MemoryFiles, name: str) -> int:
-    with files.alone():
-        files.recover()
-        run, results = files.undo_run(name)
-    refused = [one for one in results if one.result == "refused"]
-    recall.tell(
-        Migration(
-            step="undo",
-            annotator=run.annotator,
-            files=len(results),
-            changed=sum(one.result == "restored" for one in results),
-            conflicts=len(refused),
-        )
-    )
-    if common.json:
-        documents = [
-            one.to_dict() | ({"diff": _since(one)} if one.now is not None else {})
-            for one in results
-        ]
-        emit({"run": run.id, "files": documents})
-    else:
-        for line in _undo_lines(run.id, run.at, results):
-            say(line)
-    return EXIT_FAILED if refused else EXIT_OK
-
-
-def _undo_lines(run: str, at: float, results: list[Undone]) -> Iterator[str]:
-    for one in results:
-        if one.result == "refused":
-            yield f"{one.file}: {one.reason}"
-        if one.now is not None:
-            yield f"    written: {one.expected}"
-            yield f"    now:     {one.content}"
-            yield _since(one)
-    when = datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S")
-    restored = sum(one.result == "restored" for one in results)
-    refused = sum(one.result == "refused" for one in results)
-    yield f"run {run} of {when}: {count(restored, 'file', 'files')} restored, {refused} left alone."
-
-
-def _since(one: Undone) -> str:
-    """Return what taking it back would change in the file as it is now."""
-    return diff(one.file, Change(one.now or b"", one.before or b"")).replace(
-        " (migrated)", " (before the migration)", 1
-    )
-
-
-def _forget(common: Common, files: MemoryFiles, *, yes: bool) -> int:
-    if not yes and not sys.stdin.isatty():
-        raise click.UsageError("--forget-backups can't be taken back: it needs --yes here.")
-    if not yes and not click.confirm(
-        "Delete the earlier bytes of all migrated files? --undo can't restore them then.", err=True
-    ):
-        return EXIT_OK
-    with files.alone():
-        number, size = files.forget_backups()
-    if common.json:
-        emit({"files": number, "bytes": size})
-    else:
-        say(f"{count(number, 'earlier content', 'earlier contents')} deleted, {size:,} bytes.")
-    return EXIT_OK
 
 
 COMMANDS = (migrate,)

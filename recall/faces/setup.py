@@ -6,7 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from recall.core.snapshot import Snapshot
 from recall.disk import adopt, heartbeat, initfile, places
 from recall.disk.catalog import FileFaults
 from recall.disk.config import Loaded
-from recall.errors import SettingsError, StoreError
-from recall.faces import show
+from recall.errors import SettingsError
+from recall.faces import migrated, show
 from recall.faces.cli import EXIT_OK, Common, common_options, emit, exit_code, say, warn
 from recall.model import Skipped
 
@@ -144,7 +144,7 @@ def status(common: Common, session: str | None) -> int:
             "memories": len(snapshot.memories),
             "structured": structured,
             "legacy": len(snapshot.memories) - structured,
-            "migration": _migration(recall, snapshot),
+            "migration": migrated.standing(recall, snapshot),
             "writes": write_standing(recall),
             "revision": snapshot.revision,
             "sourceStatus": source,
@@ -159,17 +159,6 @@ def status(common: Common, session: str | None) -> int:
         for line in _status_lines(document):
             say(line)
     return exit_code(source)
-
-
-def _migration(recall: app.Recall, snapshot: Snapshot) -> dict[str, Any]:
-    """Return the last migration, and how many memories one could not write."""
-    failed = _not_migrated(recall, snapshot)
-    runs = recall.memory_files().record.runs() if recall.has_record() else []
-    last = None
-    if runs:
-        at = datetime.fromtimestamp(runs[0].at, UTC).isoformat(timespec="seconds")
-        last = runs[0]._asdict() | {"at": at}
-    return {"failed": len(failed), "last": last}
 
 
 def _mode(recall: app.Recall, loaded: Loaded, snapshot: Snapshot) -> dict[str, Any]:
@@ -238,12 +227,7 @@ def _status_lines(document: dict[str, Any]) -> Iterator[str]:
         f"Revision {document['revision'][:12]}."
     )
     yield from _mode_lines(document["mode"])
-    failed, last = document["migration"]["failed"], document["migration"]["last"]
-    if failed:
-        them = show.count(failed, "memory", "memories")
-        yield f"{them} could not be migrated (recall doctor says why)."
-    if last:
-        yield f"Last migration: {last['id']}, {show.count(last['written'], 'file', 'files')}."
+    yield from migrated.status_lines(document["migration"])
     yield from write_lines(document["writes"])
     yield from show.status_lines(document["sourceStatus"])
     yield ""
@@ -298,7 +282,7 @@ def doctor(common: Common, folders: tuple[str, ...]) -> int:
         raise
     with recall:
         snapshot = recall.snapshot()
-        failed = _not_migrated(recall, snapshot)
+        failed, unusable = migrated.failures(recall, snapshot)
         files = [_file(snapshot.roots, one, failed) for one in recall.store.faults()]
         skipped = [
             {"path": one.path, "scope": one.scope, "why": one.why}
@@ -311,6 +295,7 @@ def doctor(common: Common, folders: tuple[str, ...]) -> int:
         "files": files,
         "skipped": skipped,
         "skippedTotal": snapshot.status.skipped_total,
+        "record": unusable,
         "sourceStatus": source,
     }
     if common.json:
@@ -321,27 +306,7 @@ def doctor(common: Common, folders: tuple[str, ...]) -> int:
     return exit_code(source)
 
 
-_Tried = dict[tuple[int, str], list[dict[str, Any]]]
-
-
-def _not_migrated(recall: app.Recall, snapshot: Snapshot) -> _Tried:
-    """Return why files were tried and not migrated, by root and path."""
-    found: _Tried = {}
-    try:
-        failures = recall.migration_failures(snapshot)
-    except StoreError:  # the state folder can't be used: nothing was migrated either
-        return found
-    for memory, one in failures:
-        why: dict[str, Any] = {"kind": one.attempt.kind, "reason": one.attempt.reason}
-        if one.annotator:
-            why |= {"annotator": one.annotator, "tries": one.attempt.tries}
-        if one.attempt.retry_at:
-            why["retryAt"] = datetime.fromtimestamp(one.attempt.retry_at, UTC).isoformat()
-        found.setdefault((memory.root, memory.path), []).append(why)
-    return found
-
-
-def _file(roots: tuple[str, ...], one: FileFaults, failed: _Tried) -> dict[str, Any]:
+def _file(roots: tuple[str, ...], one: FileFaults, failed: migrated.Tried) -> dict[str, Any]:
     out: dict[str, Any] = {
         "file": os.path.join(roots[one.root], one.path),
         "faults": [fault.to_dict() for fault in one.faults],
@@ -360,20 +325,21 @@ def _is_state(skipped: Skipped, files: list[dict[str, Any]]) -> bool:
 
 def _doctor_lines(document: dict[str, Any]) -> Iterator[str]:
     kinds: Counter[str] = Counter()
+    if document["record"]:
+        yield f"! {document['record']['message']} {document['record'].get('fix', '')}".rstrip()
     for one in document["files"]:
+        file = show.name(one["file"])
         if "skipped" in one:
-            yield f"{one['file']}: not a memory: {one['skipped']}"
+            yield f"{file}: not a memory: {one['skipped']}"
         for fault in one["faults"]:
             kinds[fault["kind"]] += 1
             line = f":{fault['line']}" if "line" in fault else ""
             named = f" {fault['field']}:" if "field" in fault else ""
-            yield f"{one['file']}{line}:{named} {fault['message']}"
+            yield f"{file}{line}:{named} {fault['message']}"
             yield f"    {fault['fix']}"
-        for why in one.get("migration", ()):
-            again = f" (next try from {why['retryAt'][:16]})" if "retryAt" in why else ""
-            yield f"{one['file']}: not migrated: {why['kind']}: {why['reason']}{again}"
+        yield from migrated.doctor_lines(file, one.get("migration", ()))
     for skipped in document["skipped"]:
-        yield f"{skipped['path']}: skipped: {skipped['why']}"
+        yield f"{show.name(skipped['path'])}: skipped: {skipped['why']}"
     yield from show.status_lines(document["sourceStatus"])
     missing = Counter(field for one in document["files"] for field in one["missing"])
     legacy = sum(1 for one in document["files"] if one["missing"])

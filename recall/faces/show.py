@@ -10,6 +10,7 @@ from typing import Any
 
 NO_ROOTS = "No memory folder is configured: name one with --root, or run recall init."
 _MARGIN = "    "
+_BREAKS = {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
 
 
 def status_lines(status: Mapping[str, Any]) -> list[str]:
@@ -39,6 +40,11 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
 def count(number: int, one: str, many: str) -> str:
     """Return `1 file` or `2 files`."""
     return f"{number} {one if number == 1 else many}"
+
+
+def name(text: str) -> str:
+    """Return a file's name on one line: a line break in it can't begin another."""
+    return text.translate(_BREAKS)
 
 
 def fetched(answer: Mapping[str, Any], hint: str) -> list[str]:

@@ -133,6 +133,11 @@ class ModelAnnotator:
         return "model"
 
     @property
+    def identity(self) -> str:
+        """Return which model it is, and where: what one can't do another may."""
+        return f"{self.name} {self._llm.model} at {self._llm.base_url}"
+
+    @property
     def usage(self) -> Usage:
         """Return what the run has used so far."""
         return self.allowance.used

@@ -90,6 +90,13 @@ def test_what_is_no_mapping_between_two_rules_is_body(between: str) -> None:
         assert parts.head == "\n\n"
 
 
+@pytest.mark.parametrize("between", ["\n# Not a head\n", "\n## One\n\n## Two\n"])
+def test_a_heading_between_two_rules_is_body(between: str) -> None:
+    """Below a blank line it is no comment of YAML's: nothing is written into its midst."""
+    value = f"---\n{between}\n---\nbody"
+    assert (text(value).head, text(value).body) == (None, value)
+
+
 def test_prose_with_a_colon_is_no_head() -> None:
     """Lines of prose of which one has a colon are body: none is a key that we know."""
     value = "---\nAttendees: Ann, Bob\nWe met and talked.\n\nThen we left.\n---\nbody"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,6 +78,34 @@ def test_a_single_keyword_of_the_persons_stays_and_stands_first() -> None:
     assert found == ("Mine", "more0", "more1", "more2", "more3", "more4")
 
 
+def test_what_a_person_wrote_stays_and_the_file_is_structured_all_the_same() -> None:
+    """A site's own type, one keyword in a text: both stand there afterwards as they did."""
+    raw = b"---\ntype: post\nkeywords: Java\n---\nBody.\n"
+    done = m.change_of(raw, parse_memory(raw, "a.md"), FULL)
+    assert not isinstance(done, Refused)
+    assert done.data.startswith(b"---\ntype: post\nkeywords: Java, one, two, three\n")
+    now = parse_memory(done.data, "a.md").metadata
+    assert (now.structured, now.type) == (True, "project")
+    assert done.replaced == ()
+
+
+def test_a_keyword_that_a_text_between_commas_can_not_hold_is_left_out() -> None:
+    """The others are enough."""
+    raw = b"---\nkeywords: Java\n---\nBody.\n"
+    given = FULL._replace(keywords=("a, b", "a: b", "#c", "good"))
+    done = m.change_of(raw, parse_memory(raw, "a.md"), given)
+    assert not isinstance(done, Refused)
+    assert parse_memory(done.data, "a.md").metadata.keywords == ("Java", "good")
+
+
+@pytest.mark.parametrize("raw", [b"", b"\n \n", b"---\nauthor: me\n---\n\n"])
+def test_a_file_that_says_nothing_is_known_before_an_annotator_is_asked(raw: bytes) -> None:
+    """There is nothing to describe: its name is not what it says."""
+    refused = m.spliceable(raw, parse_memory(raw, "empty.md"))
+    assert refused is not None
+    assert refused.kind == "empty"
+
+
 def test_half_of_the_metadata_is_not_written() -> None:
     """A file is either as it was, or complete."""
     raw = b"Body.\n"
@@ -89,10 +118,10 @@ def test_half_of_the_metadata_is_not_written() -> None:
 def test_a_head_that_yaml_refuses_is_known_before_an_annotator_is_asked() -> None:
     """So that a hopeless file costs no call."""
     raw = b"---\na: [\n---\nBody.\n"
-    refused = m.spliceable(raw, parse_memory(raw, "a.md").metadata.missing)
+    refused = m.spliceable(raw, parse_memory(raw, "a.md"))
     assert refused is not None
     assert refused.kind == "yaml-syntax"
-    assert m.spliceable(b"Body.\n", parse_memory(b"Body.\n", "a.md").metadata.missing) is None
+    assert m.spliceable(b"Body.\n", parse_memory(b"Body.\n", "a.md")) is None
 
 
 def test_the_next_try_comes_later_each_time_and_at_last_never() -> None:
@@ -106,3 +135,13 @@ def test_the_next_try_comes_later_each_time_and_at_last_never() -> None:
     assert waits == list(m.RETRY_S) == sorted(waits)
     assert attempt.failed_again(1_000.0, "busy", retry=True).hopeless
     assert m.NEVER_TRIED.failed_again(1_000.0, "no text", retry=False).hopeless
+    assert attempt.failed_again(1_000.0, "busy", retry=True).retry_at == 0, "there is no next try"
+
+
+@pytest.mark.parametrize(("tries", "said"), [(0, "tried once"), (1, "tried 2 times")])
+def test_it_is_told_how_often_it_was_tried(tries: int, said: str) -> None:
+    once = m.NEVER_TRIED._replace(tries=tries).failed_again(1_000.0, "no text", retry=False)
+    waits = once.waits(2_000.0, background=False)
+    assert waits is not None
+    assert waits[0] == "hopeless"
+    assert said in waits[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -111,6 +112,126 @@ def test_what_can_not_be_taken_back_is_told(
     assert undone.result == "refused"
     if how == "a link":
         assert (tmp_path / "elsewhere.md").read_bytes() == NEW
+
+
+@pytest.fixture
+def other(tmp_path: Path, opened: Opener) -> tuple[MemoryFiles, Memory]:
+    """The files of another folder, with the same state."""
+    write(tmp_path / "other", "b.md", OLD.decode())
+    recall = opened(roots=[tmp_path / "other"])
+    return recall.memory_files(), recall.snapshot().memories["project:b.md"]
+
+
+def test_only_runs_of_these_folders_are_taken_back(
+    root: Path, tmp_path: Path, files: MemoryFiles, memory: Memory, other: Any
+) -> None:
+    """The last run of all was another project's: it stays; who asks for it is told where it is."""
+    theirs, their_memory = other
+    ours = written(files, memory)
+    last = written(theirs, their_memory)
+    with pytest.raises(MigrationError, match="of these folders") as error:
+        files.undo_run(last)
+    assert ours in str(error.value.fix)
+    assert files.undo_run()[0].id == ours
+    assert (tmp_path / "other" / "b.md").read_bytes() == NEW
+    with pytest.raises(MigrationError) as error:
+        files.undo_run()
+    assert f"{last} of {tmp_path / 'other'}" in str(error.value.fix)
+    assert [one.id for one in theirs.runs()] == [last]
+
+
+def test_of_a_run_over_several_folders_only_the_named_ones_files_are_taken_back(
+    root: Path, tmp_path: Path, files: MemoryFiles, memory: Memory, opened: Opener
+) -> None:
+    """The others are counted, and can be taken back where they are."""
+    write(tmp_path / "own", "b.md", OLD.decode())
+    both = opened(roots=[root, f"user={tmp_path / 'own'}"])
+    here = both.memory_files()
+    run = written(here, memory)
+    assert here.write(run, both.snapshot().memories["user:b.md"], OLD, NEW) is None
+    found, [undone] = files.undo_run()
+    assert (found.id, undone.result, found.elsewhere) == (run, "restored", 1)
+    assert (tmp_path / "own" / "b.md").read_bytes() == NEW
+    assert [one.result for one in here.undo_run()[1]] == ["restored", "already"]
+
+
+def test_a_run_from_before_folders_were_recorded_belongs_to_its_files(
+    tmp_path: Path, files: MemoryFiles, memory: Memory, other: Any
+) -> None:
+    """A record of the first version is read, and goes on."""
+    run = written(files, memory)
+    with sqlite3.connect(tmp_path / "state" / "migrations.sqlite") as db:
+        db.execute("ALTER TABLE run DROP COLUMN roots")
+        db.execute("PRAGMA user_version = 1")
+    [found] = files.runs()
+    assert (found.id, found.roots) == (run, (os.path.dirname(files.file(memory)),))
+    assert other[0].runs() == []
+    assert files.undo_run()[0].id == run
+
+
+def test_a_folder_is_known_once_a_run_was_allowed_to_write_there(
+    files: MemoryFiles, memory: Memory, other: Any
+) -> None:
+    """One folder's yes is not another's."""
+    assert files.never_written() == {0}
+    written(files, memory)
+    assert files.never_written() == set()
+    assert other[0].never_written() == {0}
+
+
+def test_what_is_forgotten_is_of_these_folders(
+    files: MemoryFiles, memory: Memory, other: Any
+) -> None:
+    """A content that another folder's file held as well stays, and so does what only it held."""
+    theirs, their_memory = other
+    written(files, memory)
+    run = written(theirs, their_memory)
+    assert files.forget_backups(dry_run=True) == files.forget_backups() == (0, 0, 1)
+    assert files.runs() == []
+    assert theirs.undo_run()[0].id == run
+
+
+def test_a_dry_run_of_forgetting_deletes_nothing(files: MemoryFiles, memory: Memory) -> None:
+    """It counts; the run can still be taken back."""
+    run = written(files, memory)
+    count, size, kept = files.forget_backups(dry_run=True)
+    assert (count, kept) == (1, 0)
+    assert size > 0
+    assert files.undo_run()[0].id == run
+
+
+def test_damage_of_what_was_kept_is_told_with_its_path(
+    tmp_path: Path, files: MemoryFiles, memory: Memory
+) -> None:
+    """It is not the same as bytes that a person dropped."""
+    written(files, memory)
+    kept = tmp_path / "state" / "backups" / atomic.digest(OLD)[:2] / atomic.digest(OLD)
+    kept.write_bytes(b"damaged")
+    [undone] = files.undo_run()[1]
+    assert f"damaged ({kept})" in undone.reason
+    kept.unlink()
+    assert "not kept any more" in files.undo_run()[1][0].reason
+
+
+def test_taking_back_tells_how_far_it_is(files: MemoryFiles, memory: Memory) -> None:
+    seen: list[tuple[int, int]] = []
+    written(files, memory)
+    files.undo_run(progress=lambda *at: seen.append(at))
+    assert seen == [(1, 1)]
+
+
+def test_a_state_folder_without_room_is_named(
+    tmp_path: Path, files: MemoryFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what to do about it."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(StoreError, match=str(tmp_path / "state")) as error, files.alone():
+        raise AssertionError
+    assert "make room" in str(error.value.fix)
 
 
 def test_what_is_kept_is_for_this_user_only(

@@ -20,7 +20,7 @@ from benchmarks.write_full import full_disk
 from recall.core.audit import Entry
 from recall.core.writing import FileChange, Plan
 from recall.disk import memorywrites, rootfiles
-from recall.disk.auditlog import FILE as AUDIT
+from recall.disk.auditfile import FILE as AUDIT
 from recall.disk.auditlog import AuditLog
 from recall.disk.journal import DONE, FAILED, PREPARED, UNDONE, Journal
 from recall.disk.memorywrites import MemoryWrites

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterator
@@ -450,6 +451,150 @@ def test_a_run_that_is_not_cancelled_leaves_its_annotator_open(root: Path, recal
     annotator = Hanging()
     assert recall.migrator(annotator).run().count("written") == 1
     assert not annotator.closed.is_set()
+
+
+def test_a_dry_run_shows_what_is_written(root: Path, recall: Recall) -> None:
+    """To the byte: what a batch would write counts for the next one here too."""
+    for number in range(25):
+        words = ("deploys to staging", "deploy of a stage", "Deploys and staging", "a rollback")
+        body = f"# Note {number}\n\nThis is about {words[number % 4]}, when it is Friday.\n"
+        write(root, f"{number:02}.md", body)
+    shown = recall.migrator().run(Wishes(dry_run=True))
+    proposed = {one.ref: one.change.after for one in shown.outcomes if one.change}
+    assert len(proposed) == 25
+    assert recall.migrator().run().count("written") == 25
+    for ref, after in proposed.items():
+        assert (root / ref.removeprefix("project:")).read_bytes() == after, ref
+
+
+def test_a_dry_run_shows_the_index_too(root: Path, migrator: Migrator) -> None:
+    """As it will be once its memories have their metadata."""
+    index = root / "MEMORY.md"
+    index.write_bytes(b"- [Old](a.md)\n")
+    write(root, "a.md", "# Staging\n\nDeploys are on Fridays.\n")
+    report = migrator.run(Wishes(dry_run=True, rebuild_index=True))
+    [(file, change)] = report.index_changes.items()
+    assert report.indexes == [file] == [os.path.realpath(index)]
+    assert change.before == index.read_bytes() == b"- [Old](a.md)\n"
+    migrator.run(Wishes(rebuild_index=True))
+    assert index.read_bytes() == change.after
+
+
+def full_disk(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_run_that_wrote_nothing_has_no_name(
+    root: Path, migrator: Migrator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that nobody is told to take it back, and takes back the run before."""
+    write(root, "a.md", "Body words.\n")
+    monkeypatch.setattr("recall.disk.memoryfiles.put", full_disk)
+    report = migrator.run()
+    assert (report.run, outcomes(report)) == ("", {"a.md": ("failed", "write")})
+    assert report.failed
+
+
+def test_a_full_disk_is_not_tried_with_every_file(
+    root: Path, migrator: Migrator, annotator: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three failures in a row end the run, and the reason is told."""
+    for number in range(8):
+        write(root, f"{number}.md", f"Body words, {number}.\n")
+    monkeypatch.setattr("recall.disk.memoryfiles.put", full_disk)
+    report = migrator.run()
+    assert (report.stopped, len(annotator.asked)) == ("stalled", 3)
+    assert "No space left" in report.reason
+
+
+def test_a_state_folder_that_is_full_ends_the_run_with_its_path(
+    root: Path, tmp_path: Path, migrator: Migrator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is written that could not be taken back; no file is to blame."""
+    file = write(root, "a.md", "Body words.\n")
+    monkeypatch.setattr("recall.disk.backups.Backups.keep", full_disk)
+    report = migrator.run()
+    assert (report.stopped, report.run, report.outcomes) == ("state", "", [])
+    assert str(tmp_path / "state") in report.reason
+    assert report.failed
+    assert file.read_bytes() == b"Body words.\n"
+
+
+def test_a_persons_command_may_try_anew_what_failed(
+    root: Path, migrator: Migrator, annotator: Told
+) -> None:
+    """What is hopeless, and what waits for its next try; without the wish neither costs a call."""
+    for name, retry in (("a.md", False), ("b.md", True)):
+        write(root, name, f"Body words of {name}.\n")
+        annotator.fail[name] = AnnotationError("not now", retry=retry)
+    migrator.run()
+    annotator.fail.clear()
+    assert outcomes(migrator.run()) == {
+        "a.md": ("skipped", "hopeless"),
+        "b.md": ("skipped", "backoff"),
+    }
+    assert outcomes(migrator.run(Wishes(retry=True))) == {
+        "a.md": ("written", ""),
+        "b.md": ("written", ""),
+    }
+
+
+def test_another_model_may_try_what_one_could_not(root: Path, recall: Recall) -> None:
+    """Failures are remembered by which model it was, and where, not by the annotator's name."""
+
+    class Model(Told):
+        name = "model"
+
+        def __init__(self, identity: str) -> None:
+            super().__init__()
+            self.identity = identity
+
+    write(root, "a.md", "Body words.\n")
+    small, large = Model("model small"), Model("model large")
+    small.fail["a.md"] = AnnotationError("it makes no sense")
+    assert outcomes(recall.migrator(small).run()) == {"a.md": ("failed", "annotator")}
+    assert outcomes(recall.migrator(small).run()) == {"a.md": ("skipped", "hopeless")}
+    [(_, failed)] = recall.migration_failures()
+    assert failed.annotator == "model small"
+    assert outcomes(recall.migrator(large).run()) == {"a.md": ("written", "")}
+
+
+def test_a_file_in_another_encoding_is_refused_each_time_and_asked_about_once(
+    root: Path, recall: Recall, migrator: Migrator, annotator: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is no failure, and holds nothing up; it says what to do."""
+    (root / "a.md").write_bytes("# Café\n\nDès vendredi.\n".encode("latin-1"))
+    for _ in range(2):
+        report = migrator.run()
+        assert outcomes(report) == {"a.md": ("refused", "encoding")}
+        assert "save the file as UTF-8" in report.outcomes[0].reason
+        assert not report.failed
+    assert annotator.asked == ["a.md"]
+    assert recall.readiness().ready
+
+
+def test_an_empty_file_gets_no_made_up_metadata(root: Path, recall: Recall) -> None:
+    """It is named, and holds nothing up."""
+    (root / "empty.md").write_bytes(b"\n")
+    assert outcomes(recall.migrator().run()) == {"empty.md": ("refused", "empty")}
+    assert (root / "empty.md").read_bytes() == b"\n"
+    assert recall.readiness().ready
+
+
+def test_what_a_model_wrote_and_was_taken_back_the_background_leaves_too(
+    root: Path, recall: Recall
+) -> None:
+    """Whoever wrote it."""
+
+    class Model(Told):
+        name = "model"
+
+    write(root, "a.md", "Body words.\n")
+    recall.migrator(Model()).run()
+    recall.memory_files().undo_run()
+    background = Wishes(background=True)
+    assert recall.migrator(Told()).run(background).count("written") == 0
+    assert recall.migrator(Told()).run().count("written") == 1
 
 
 def test_an_outcome_as_json_holds_no_bytes() -> None:

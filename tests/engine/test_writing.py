@@ -91,7 +91,7 @@ def test_an_approved_write_is_a_structured_memory_that_is_found(recall: Recall) 
     answer = recall.search_memory(mode="search", keywords=["deploy channel"])
     assert [one["ref"] for one in answer["results"]] == [ref]
     assert audited(recall) == [("add", "allowed-once (via callback)"), ("recalled", "answered")]
-    assert recall.audit().rows()[0].entry.text == TEXT
+    assert recall.audit().rows(ref=ref)[-1].entry.text == TEXT
 
 
 def test_the_person_sees_the_whole_change(recall: Recall, place: Path) -> None:

@@ -125,6 +125,34 @@ def test_a_dry_run_estimates_and_asks_nobody(
     assert not structured(notes / "a.md")
 
 
+@says("No JSON.", "Nor this.", GOOD, GOOD)
+def test_another_model_tries_what_one_could_not(
+    recall: Command, notes: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same one is not asked again by itself; what failed is remembered by model and address."""
+    command = ("migrate", "--annotator", "model", "--yes", "--json", "--root", str(notes))
+    first = recall(*command)
+    assert (first.code, first.json["counts"]["failed"]) == (1, 1)
+    again = recall(*command)
+    assert (again.json["calls"], model.left) == (0, 1)
+    assert "--retry" in again.json["files"][0]["reason"]
+    monkeypatch.setenv("RECALL_LLM_MODEL", "another")
+    assert recall(*command).json["left"] == 0
+    assert model.left == 0
+
+
+def test_an_endpoint_that_nobody_listens_at_is_a_failure(
+    recall: Command, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was done, and no run is named to be taken back."""
+    monkeypatch.setenv("RECALL_LLM_MODEL", "scripted")
+    monkeypatch.setenv("RECALL_LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    command = ("migrate", "--annotator", "model", "--yes", "--json", "--root", str(notes))
+    ran = recall(*command)
+    assert (ran.code, ran.json["stopped"], ran.json["run"]) == (1, "annotator", "")
+
+
 def test_without_a_model_it_says_what_to_set(recall: Command, notes: Path) -> None:
     ran = recall("migrate", "--annotator", "model", "--yes", "--root", str(notes))
     assert ran.code != 0
