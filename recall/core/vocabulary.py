@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
@@ -37,6 +38,8 @@ _NO_PLURALS = frozenset(
 )
 """Words that are no plural of what they would be without their s."""
 _SILENT_E = ("che", "she", "xe", "ze")
+_KNOWN = 65_536
+"""Keywords that are remembered: a migration makes its vocabulary anew for each batch."""
 
 
 class Word(NamedTuple):
@@ -47,6 +50,7 @@ class Word(NamedTuple):
     recent_ns: int
 
 
+@lru_cache(maxsize=_KNOWN)
 def is_reusable(keyword: str) -> bool:
     """Tell whether another memory could use the keyword too."""
     return bool(keyword.strip()) and not any(
@@ -54,6 +58,7 @@ def is_reusable(keyword: str) -> bool:
     )
 
 
+@lru_cache(maxsize=_KNOWN)
 def key_of(keyword: str) -> str:
     """Return what all spellings of a keyword have in common: case, joints and plurals aside."""
     words = _JOINTS.sub(" ", metadata(keyword).casefold()).split()
