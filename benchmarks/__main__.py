@@ -33,6 +33,7 @@ COMMANDS = {
     "vocabulary": "benchmarks.vocabulary",
     "watching": "benchmarks.watching",
     "write-crash": "benchmarks.write_crash",
+    "write-walk": "benchmarks.write_walk",
 }
 
 

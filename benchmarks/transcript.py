@@ -133,7 +133,7 @@ class _Script:
         await self._forgery()
 
     async def _first(self) -> None:
-        _title("Turn 1: the tree, once, and a focus")
+        title("Turn 1: the tree, once, and a focus")
         delivery = self._turn(FIRST)
         check(delivery.router is not None, "the first turn brings the tree")
         self._ref = _first_shown(delivery)
@@ -141,12 +141,12 @@ class _Script:
         answer = await self._call(mode="fetch", refs=[self._ref])
         self._version = answer["results"][0]["version"]
         check("content" in answer["results"][0], "a body that was not read yet comes")
-        _say("The model has read the body. It asks once more, in the same turn:")
+        say("The model has read the body. It asks once more, in the same turn:")
         answer = await self._call(mode="fetch", refs=[self._ref])
         self._is_there(answer)
 
     async def _second(self) -> None:
-        _title("Turn 2: another subject, another focus, no tree")
+        title("Turn 2: another subject, another focus, no tree")
         delivery = self._turn(SECOND)
         check(delivery.router is None, "the tree is not sent again")
         focus = delivery.focus.text if delivery.focus else ""
@@ -156,9 +156,9 @@ class _Script:
         check("content" in answer["results"][0], "another body that was not read yet comes")
 
     async def _compaction(self) -> None:
-        _title("Compaction, and turn 3: what is gone comes again")
+        title("Compaction, and turn 3: what is gone comes again")
         self._session.compacted()
-        _say("The host replaces its history by a summary and calls `session.compacted()`.")
+        say("The host replaces its history by a summary and calls `session.compacted()`.")
         delivery = self._turn(AGAIN)
         check(delivery.router is not None, "after a compaction the tree comes again")
         check(self._ref in delivery.text, "and the focus describes anew")
@@ -168,11 +168,11 @@ class _Script:
         check(result["version"] == self._version, "in the same version")
 
     async def _edit(self) -> None:
-        _title("An edit, and turn 4: stale, and read anew")
+        title("An edit, and turn 4: stale, and read anew")
         path = self._memory / self._ref.partition(":")[2]
         with path.open("a", encoding="utf-8") as file:
             file.write(ADDED)
-        _say("Somebody adds a line to the file. Its title and description stay as they are.")
+        say("Somebody adds a line to the file. Its title and description stay as they are.")
         delivery = self._turn(AGAIN)
         check(delivery.router is None, "an edited body changes no tree")
         focus = delivery.focus.text if delivery.focus else ""
@@ -185,37 +185,37 @@ class _Script:
         check(ADDED.strip() in result.get("content", ""), "with the line that was added")
 
     async def _forgery(self) -> None:
-        _title("A forged cursor")
+        title("A forged cursor")
         answer = await self._call(mode="search", keywords=["a claim that is accurate"], limit=1)
         result = answer["results"][0]
         cursor = result["nextCursor"]
-        _say("The model changes one character of `nextCursor`, and sends it:")
+        say("The model changes one character of `nextCursor`, and sends it:")
         other = "A" if cursor[-20] != "A" else "B"
         forged = f"{cursor[:-20]}{other}{cursor[-19:]}"
         refused = await self._call(mode="fetch", refs=[result["ref"]], cursor=forged)
         check(refused["error"]["code"] == "INVALID_CURSOR", "a forged cursor is refused")
-        _say("With the cursor as it was issued, the window goes on:")
+        say("With the cursor as it was issued, the window goes on:")
         onward = await self._call(mode="fetch", refs=[result["ref"]], cursor=cursor)
         begins = onward["results"][0]["range"]["start"]
         check(begins == result["range"]["end"], "the genuine one reads on where the window ended")
 
     def _turn(self, prompt: str) -> Delivery:
         delivery = self._session.begin_turn(prompt)
-        _say(f"**User**: {prompt}")
-        _say(f"The host sends with it ({len(delivery.text):,} characters):")
-        _block(_delivered(delivery.text))
+        say(f"**User**: {prompt}")
+        say(f"The host sends with it ({len(delivery.text):,} characters):")
+        block(delivered(delivery.text))
         must(self._session.confirm(delivery), "a delivery counts once it is confirmed")
         return delivery
 
     async def _call(self, **parameters: Any) -> dict[str, Any]:
         done = await self._client.call_tool("search_memory", parameters)
         answer: dict[str, Any] = json.loads(done.content[0].text)
-        _say("**Model** calls `search_memory`:")
-        _block(json.dumps(_shortened(parameters), ensure_ascii=False), "json")
+        say("**Model** calls `search_memory`:")
+        block(json.dumps(shortened(parameters), ensure_ascii=False), "json")
         failed = " as an error" if done.is_error else ""
         must(bool(done.is_error) == ("error" in answer), "an error is marked as one")
-        _say(f"It receives{failed} ({len(done.content[0].text):,} characters):")
-        _block(json.dumps(_shortened(answer), ensure_ascii=False, indent=2), "json")
+        say(f"It receives{failed} ({len(done.content[0].text):,} characters):")
+        block(json.dumps(shortened(answer), ensure_ascii=False, indent=2), "json")
         return answer
 
     def _is_there(self, answer: dict[str, Any]) -> None:
@@ -241,19 +241,19 @@ def _first_shown(delivery: Delivery) -> str:
     return delivery.focus.shown[0].ref if delivery.focus else ""
 
 
-def _title(text: str) -> None:
+def title(text: str) -> None:
     print(f"## {text}\n")
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     print(f"{text}\n")
 
 
-def _block(text: str, language: str = "text") -> None:
+def block(text: str, language: str = "text") -> None:
     print(f"```{language}\n{text}\n```\n")
 
 
-def _delivered(text: str) -> str:
+def delivered(text: str) -> str:
     """Return a delivery with the middle of the tree left out, and its random id."""
     text = re.sub(r'delivery="\w+"', 'delivery="…"', text)
     head, header, rest = text.partition(f"{TREE_HEADER}\n")
@@ -268,14 +268,14 @@ def _delivered(text: str) -> str:
 _LONGEST = {"content": 160, "cursor": 16, "nextCursor": 16, "previousCursor": 16}
 
 
-def _shortened(value: Any, key: str = "") -> Any:
+def shortened(value: Any, key: str = "") -> Any:
     """Return an answer with its long texts cut visibly; what the moment decides left out."""
     if key == "sourceStatus":
         return {"complete": value["complete"], "…": "…"}
     if isinstance(value, dict):
-        return {name: _shortened(one, name) for name, one in value.items()}
+        return {name: shortened(one, name) for name, one in value.items()}
     if isinstance(value, list):
-        return [_shortened(one, key) for one in value]
+        return [shortened(one, key) for one in value]
     longest = _LONGEST.get(key, 400)
     if isinstance(value, str) and len(value) > longest + 24:
         return f"{value[:longest]} [… {len(value) - longest:,} characters …]"

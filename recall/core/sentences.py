@@ -44,8 +44,7 @@ def blocks(text: str) -> list[Block]:
     found: list[Block] = []
     for group, (kind, whole) in enumerate(_paragraphs(text[:MAX_TEXT])):
         if kind in ("prose", "item"):
-            parts = [part.strip() for part in _END.split(whole)]
-            found += [Block(part, group, kind) for part in parts if part]
+            found += [Block(part, group, kind) for part in _sentences(whole)]
         else:
             found.append(Block(whole, group, kind))
     return found
@@ -74,6 +73,15 @@ def words(text: str) -> list[str]:
 def bag(text: str) -> Counter[str]:
     """Return how often each word stands in a text."""
     return Counter(words(text))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph, each with the quotes and brackets that close it."""
+    last = 0
+    for end in _END.finditer(text):
+        yield from filter(None, (text[last : end.end()].strip(),))
+        last = end.end()
+    yield from filter(None, (text[last:].strip(),))
 
 
 def _marker_end(text: str) -> int:

@@ -133,8 +133,8 @@ def _lines(rows: list[Row], *, full: bool) -> Iterator[str]:
     for row in rows:
         entry = row.entry
         named = [entry.ref and f"[{entry.ref}]", entry.session and f"session {entry.session}"]
-        told = " ".join(part for part in (*named, entry.outcome) if part)
-        yield f"{row.seq:>6}  {_time(row.at)}  {_one(entry.action):<12}  {_one(told)}"
+        told = " ".join(" ".join((*named, entry.outcome)).split())
+        yield f"{row.seq:>6}  {_time(row.at)}  {_one(entry.action):<12}  {told}"
         if full:
             yield from _whole(row)
         else:

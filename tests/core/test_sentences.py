@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recall.core.sentences import bag, blocks, unmarked, words
@@ -62,6 +62,18 @@ def test_a_dot_is_not_always_an_end(text: str) -> None:
     assert texts(text) == [text]
 
 
+def test_what_closes_a_sentence_stays_with_it() -> None:
+    """Quotes, brackets and marks behind a full stop are the sentence's own, never lost."""
+    said = 'She said "stop." Then (not before!) it ended. **Done.** 他说“停。”再来。'
+    assert texts(said) == [
+        'She said "stop."',
+        "Then (not before!) it ended.",
+        "**Done.**",
+        "他说“停。”",
+        "再来。",
+    ]
+
+
 def test_marks_of_items_and_headings_say_nothing() -> None:
     """What a block says is the same whatever list it stands in; code stays as it is."""
     found = [unmarked(block) for block in blocks("# a\n- b\n* [x] c\n3. d\n> e\n```\n# f\n```")]
@@ -78,6 +90,7 @@ def test_words_are_compared_in_any_script() -> None:
 
 
 @given(MARKDOWN)
+@example("One. Two!```\nOne. Two!")
 def test_nothing_is_lost(body: str) -> None:
     """Joined, the blocks hold every word of the body, as often as it stands there."""
     whole = "\n".join(texts(body))

@@ -52,9 +52,8 @@ class Place:
         return self.plan_of(action, {f"{name}.md": data for name, data in after.items()})
 
     def plan_of(self, action: str, after: Mapping[str, bytes | None]) -> Plan:
-        now = self.now()
         changes = [
-            FileChange(make_ref("project", path), "project", 0, path, now.get(path), data)
+            FileChange(make_ref("project", path), "project", 0, path, self._there(path), data)
             for path, data in after.items()
         ]
         return Plan(action, tuple(changes))
@@ -68,6 +67,10 @@ class Place:
         """Return every file below the root, whatever its name."""
         found = [path for path in self.root.rglob("*") if path.is_file()]
         return {str(path.relative_to(self.root)): path.read_bytes() for path in found}
+
+    def _there(self, path: str) -> bytes | None:
+        file = self.root / path
+        return file.read_bytes() if file.is_file() else None
 
     def audited(self) -> list[tuple[str, str]]:
         """Return action and operation of each row, the oldest first."""

@@ -61,7 +61,7 @@ DECIDING = (
     *("trash restore", "trash empty", "proposals show"),
     *("proposals approve", "proposals dismiss", "proposals edit"),
 )
-"""They need a write that was made or waits, and most a person: tests/faces/test_write_commands.py."""
+"""They need a write that was made or waits, mostly a person: test_write_commands.py."""
 ANSWERING = [name for name in COMMANDS if name != "hook" and name not in DECIDING]
 """A hook never fails, whatever it is given: tests/faces/test_hook.py."""
 STORED = ("trash list", "proposals list", "audit")
