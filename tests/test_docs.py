@@ -266,7 +266,7 @@ FIGURES: dict[str, dict[str, tuple[float | None, str]]] = {
         "recall.disk.update._SLICE_S": (0.35, "at most 0.35 seconds"),
         "recall.disk.update.BULK_FILES": (200, "from 200 files on"),
         "recall.disk.indexer._COMMIT_DOCUMENTS": (5_000, "every 5,000 documents"),
-        "recall.disk.store._LAZY": (20, "20 times as long ago as it took"),
+        "recall.disk.walks.LAZY": (20, "20 times as long ago as it took"),
         "recall.disk.guard.TICK_NS": (20_000_000, "up to 10 ms apart"),
         "recall.disk.guard.COARSE_NS": (2_000_000_000, "up to 2\nseconds"),
         "recall.disk.keys.KEPT": (4, "the last four verify"),

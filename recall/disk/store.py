@@ -8,9 +8,7 @@ time and is built again; the roots are never written to.
 from __future__ import annotations
 
 import gc
-import os
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,16 +20,14 @@ from recall.core.question import Question
 from recall.core.snapshot import Snapshot
 from recall.disk import catalog as db
 from recall.disk import still
-from recall.disk.catalog import Catalog, CatalogUnusable, FileFaults
-from recall.disk.guard import inside, read_inside
+from recall.disk.catalog import FileFaults
+from recall.disk.guard import read_inside
 from recall.disk.indexer import IndexDamaged, Indexer, Work
 from recall.disk.ledger import Ledger
-from recall.disk.lock import file_lock
-from recall.disk.notices import warn
-from recall.disk.scan import Listing, walk
+from recall.disk.repair import Repair
 from recall.disk.still import Still, StillSnapshot
 from recall.disk.update import Seen, Updater
-from recall.errors import StoreError
+from recall.disk.walks import Walks
 from recall.model import Memory, Parsed
 from recall.settings import Settings
 
@@ -42,11 +38,6 @@ if TYPE_CHECKING:
     from recall.disk.textindex import Hit, TextIndex
     from recall.disk.watch import Watch
 
-_LAZY = 20
-"""A lazy refresh walks again after so many times the last walk's duration: at most 5 % of it."""
-_LAZY_MAX_S = 1.0
-"""… and after a second anyway: nobody should find in a large corpus what a small one has lost."""
-_REBUILD_WAIT_MS = 5_000
 _MORE = 4
 """Where documents that are not shown take up a search's room, so many times as many are asked."""
 _T = TypeVar("_T")
@@ -63,16 +54,13 @@ class Store:
         self._emit = emit
         self._settings = settings
         self._folder = folder
-        self._guard = threading.RLock()
         self._ledger = Ledger(folder, len(settings.roots))
         self._updater = Updater(self._ledger, settings.taxonomy, settings.lock_wait_ms)
         self._composer: Composer | None = None
         self._indexer = Indexer(folder)
-        self._listings: list[Listing] = []
-        self._walked_at = self._walk_took = 0.0
+        self._repair = Repair(folder, self._ledger, self._indexer)
+        self._walks = Walks(settings.roots)
         self._fresh_at: float | None = None
-        self._real: list[str] = []
-        self._nested: list[list[str]] = []
         self._watch: Watch | None = None
         self._still = Still(folder, settings)
         self._last_still: StillSnapshot | None = None
@@ -98,24 +86,24 @@ class Store:
         """
         with _paused_gc():
             if self._emit is None:
-                return self._repaired(lambda: self._refresh(index, lazy))
+                return self._repair.run(lambda: self._refresh(index, lazy))
             from recall.disk.scanlog import watched  # most processes have no use for it
 
-            refresh = partial(self._repaired, lambda: self._refresh(index, lazy))
-            return watched(self._emit, self._guard, self._counts, refresh)
+            refresh = partial(self._repair.run, lambda: self._refresh(index, lazy))
+            return watched(self._emit, self._repair.guard, self._counts, refresh)
 
     def _counts(self) -> tuple[float, int, int, int]:
         """Return the last walk's time and files; files opened and recorded so far."""
-        files = sum(listing.count for listing in self._listings)
-        return self._walked_at, files, self._updater.read, self._updater.recorded
+        files = sum(listing.count for listing in self._walks.listings)
+        return self._walks.at, files, self._updater.read, self._updater.recorded
 
     def unchanged_since(self, snapshot: Snapshot) -> bool:
         """Tell whether nothing was committed since: what was found over it is whole."""
-        return self._repaired(lambda: self._ledger.opened().generation()) == snapshot.generation
+        return self._repair.run(lambda: self._ledger.opened().generation()) == snapshot.generation
 
     def read(self, memory: Memory) -> Parsed:
         """Return the memory as it is on disk now. Raises OSError if it can't be read."""
-        data, _ = read_inside(self._real[memory.root], memory.path)
+        data, _ = read_inside(self._walks.real[memory.root], memory.path)
         parsed = parse_memory(data, memory.path)
         if parsed.version != memory.version:
             self._updater.suspects.add((memory.root, memory.path))
@@ -125,7 +113,7 @@ class Store:
         """Return the text of a root's own `MEMORY.md`, 64 KB at most; empty where it has none."""
         from recall.disk.indexfile import read_index  # only legacy recall asks for it
 
-        return read_index(self._real[root])
+        return read_index(self._walks.real[root])
 
     def find(
         self,
@@ -167,7 +155,7 @@ class Store:
 
     def faults(self) -> list[FileFaults]:
         """Return every file that has faults, is not a memory, or lacks metadata of its own."""
-        return self._repaired(lambda: list(self._ledger.opened().faults()))
+        return self._repair.run(lambda: list(self._ledger.opened().faults()))
 
     def watch(self) -> Watching:
         """Watch the roots from now on, where that is possible; returns how.
@@ -177,7 +165,7 @@ class Store:
         """
         from recall.disk.watch import Watch  # a hook's process never watches
 
-        with self._guard:
+        with self._repair.guard:
             if self._watch is None:
                 roots = [root.path for root in self._settings.roots]
                 self._watch = Watch(self._folder, roots, self.refresh)
@@ -193,12 +181,7 @@ class Store:
         watch, self._watch = self._watch, None
         if watch is not None:
             watch.close()
-        self._let_go()
-
-    def _let_go(self) -> None:
-        with self._guard:
-            self._ledger.close()
-            self._indexer.forget()
+        self._repair.let_go()
 
     # --- refreshing
 
@@ -216,11 +199,11 @@ class Store:
             if walked and self._walked_on != base:
                 self._walk()
             self._walked_on = -1
-            saw = still.seen(self._listings) if walked and first else None
+            saw = still.seen(self._walks.listings) if walked and first else None
             fresh = self._bring_up(walked, seen or {}, index)
             walked = walked or seen is not None
         except sqlite3.OperationalError as error:
-            if not db.is_busy(error) or not self._ledger.is_loaded or not self._listings:
+            if not db.is_busy(error) or not self._ledger.is_loaded or not self._walks.listings:
                 raise
             fresh = False
         snapshot = self._composed()
@@ -239,7 +222,7 @@ class Store:
         if self._composer is None:
             self._composer = Composer(self._settings)
         ledger = self._ledger
-        view = View(ledger.generation, ledger.memories, ledger.odd, self._listings)
+        view = View(ledger.generation, ledger.memories, ledger.odd, self._walks.listings)
         return self._composer.snapshot(view, ledger.changes())
 
     # --- where nothing changed since another process looked
@@ -254,7 +237,7 @@ class Store:
         if not standing.name or (index and not self._indexer.is_current(catalog, standing.commit)):
             return None
         self._walk()
-        found = self._still.snapshot(standing, self._listings, self._whole, self._memory)
+        found = self._still.snapshot(standing, self._walks.listings, self._whole, self._memory)
         if found is None:
             self._walked_on = standing.commit
             return None
@@ -269,31 +252,31 @@ class Store:
             self._ledger.follow()
             return self._composed()
 
-        return self._repaired(load)
+        return self._repair.run(load)
 
     def _memory(self, key: int) -> Memory | None:
-        return self._repaired(lambda: self._ledger.opened().memory(key))
+        return self._repair.run(lambda: self._ledger.opened().memory(key))
 
     def _seen_by_watch(self) -> Seen | None:
         if self._watch is None:
             return None
-        return self._watch.seen(self._ledger, self._updater, self._listings)
+        return self._watch.seen(self._ledger, self._updater, self._walks.listings)
 
     def _bring_up(self, walked: bool, seen: Seen, index: bool) -> bool:
         """Bring catalog and text index to what is there; False if that could not be finished."""
         fresh = True
         if seen:
-            fresh = self._updater.look(seen, self._listings)
-            for listing, known in zip(self._listings, self._ledger.stamps, strict=True):
+            fresh = self._updater.look(seen, self._walks.listings)
+            for listing, known in zip(self._walks.listings, self._ledger.stamps, strict=True):
                 listing.count = len(known)
             self._ledger.save_image()
         if walked:
             indexer = self._indexer if index else None
             try:
-                fresh = self._updater.update(self._listings, indexer)
+                fresh = self._updater.update(self._walks.listings, indexer)
             except IndexDamaged as damaged:
                 self._indexer.discard(self._ledger.catalog, damaged)
-                fresh = self._updater.update(self._listings, None)
+                fresh = self._updater.update(self._walks.listings, None)
             self._ledger.save_image()
         if fresh and self._watch is not None:
             self._watch.trust()
@@ -303,7 +286,7 @@ class Store:
 
     def _catch_up(self) -> bool:
         catalog, wait = self._ledger.catalog, self._settings.lock_wait_ms
-        work = Work(self._ledger.commit_number, self._updater.document, self._hides)
+        work = Work(self._ledger.commit_number, self._updater.document, self._walks.hides)
         try:
             return self._indexer.catch_up(catalog, work, wait)
         except IndexDamaged as damaged:
@@ -312,47 +295,21 @@ class Store:
         try:
             return self._indexer.catch_up(catalog, work, wait)
         except IndexDamaged as damaged:
-            raise self._unusable(f"the text index can't be built: {damaged}") from damaged
-
-    def _hides(self, root: int, path: str) -> bool:
-        return self._listings[root].hides(path)
+            raise self._repair.unusable(f"the text index can't be built: {damaged}") from damaged
 
     def _walk(self) -> None:
-        start = time.monotonic()
         self._resolve()
-        watch = self._watch
-        if watch is not None:
-            watch.begin()
-        self._listings = [
-            walk(root, exclude=nested, cover=watch.cover(i) if watch is not None else None)
-            for i, (root, nested) in enumerate(zip(self._real, self._nested, strict=True))
-        ]
-        if watch is not None:
-            watch.end(self._listings)
-        self._walked_at = time.monotonic()
-        self._walk_took = self._walked_at - start
+        self._walks.walk(self._watch)
 
     def _resolve(self) -> None:
-        """Find where the roots are: one that is a link may lead elsewhere by now."""
-        real = [os.path.realpath(root.path) for root in self._settings.roots]
-        if real == self._real:
-            return
-        self._real = real
-        roots = zip(self._settings.roots, real, strict=True)
-        self._updater.move([(root.scope, path) for root, path in roots])
-        # A root inside another one keeps its files to itself.
-        self._nested = [
-            [other for other in real if other != path and inside(path, other)] for path in real
-        ]
+        if self._walks.resolve():
+            roots = zip(self._settings.roots, self._walks.real, strict=True)
+            self._updater.move([(root.scope, path) for root, path in roots])
 
     def _recently_walked(self) -> bool:
-        if not self._listings or self._updater.suspects:
-            return False
-        if self._watch is not None and self._watch.live:
+        if self._updater.suspects or (self._watch is not None and self._watch.live):
             return False  # it has said that something moved
-        since = time.monotonic() - self._walked_at
-        limit = min(_LAZY * self._walk_took, _LAZY_MAX_S)
-        return since < limit and not any(one.moved() for one in self._listings)
+        return self._walks.are_recent()
 
     def _age_ms(self) -> int:
         if self._fresh_at is None:
@@ -369,74 +326,17 @@ class Store:
             catalog = ledger.catalog if ledger.is_loaded else ledger.opened()
             return self._indexer.search(catalog, work, nothing)
 
-        with self._guard:
+        with self._repair.guard:
             try:
-                return self._repaired(run)
+                return self._repair.run(run)
             except IndexDamaged as damaged:
                 reason = damaged
-            self._repaired(lambda: self._indexer.discard(self._ledger.opened(), reason))
+            self._repair.run(lambda: self._indexer.discard(self._ledger.opened(), reason))
             self.refresh(index=True)
             try:
-                return self._repaired(run)
+                return self._repair.run(run)
             except IndexDamaged as damaged:
-                raise self._unusable(f"the text index is damaged: {damaged}") from damaged
-
-    def _repaired(self, work: Callable[[], _T]) -> _T:
-        """Run `work`; a cache that turns out to be unusable is rebuilt once."""
-        with self._guard:
-            try:
-                return self._explained(work)
-            except (sqlite3.DatabaseError, CatalogUnusable) as error:
-                reason = error
-            self._explained(lambda: self._rebuild(reason))
-            try:
-                return self._explained(work)
-            except (sqlite3.DatabaseError, CatalogUnusable) as error:
-                raise self._unusable(f"the cache can't be rebuilt: {error}") from error
-
-    def _explained(self, work: Callable[[], _T]) -> _T:
-        """Run `work`; what a rebuild can't mend becomes a StoreError that says what to do."""
-        try:
-            return work()
-        except sqlite3.DatabaseError as error:
-            if db.is_busy(error):
-                raise StoreError(
-                    f"the cache in {self._folder} is busy: {error}", fix="Try again in a moment."
-                ) from error
-            if db.is_damage(error) or self._ledger.is_lost:
-                raise
-            raise self._unusable(f"the cache can't be used: {error}") from error
-        except OSError as error:
-            raise self._unusable(f"the cache can't be used: {error.strerror or error}") from error
-
-    def _unusable(self, why: str) -> StoreError:
-        return StoreError(
-            f"{why} ({self._folder})",
-            fix="See that the folder can be written and its disk is not full, or name another one "
-            "with RECALL_CACHE_DIR. It can be deleted at any time.",
-        )
-
-    def _rebuild(self, reason: Exception) -> None:
-        """Throw the cache away, unless another process has just done so."""
-        broken = self._ledger.name
-        self._let_go()
-        with file_lock(self._ledger.lock, _REBUILD_WAIT_MS) as held:
-            if not held:
-                raise StoreError(
-                    f"the cache in {self._folder} is damaged, and locked by another process",
-                    fix="Try again in a moment.",
-                ) from reason
-            try:
-                catalog = Catalog(self._folder)
-                works = catalog.name != broken and bool(catalog.since(-1))
-                catalog.close()
-            except (sqlite3.DatabaseError, CatalogUnusable):
-                works = False
-            except FileNotFoundError:
-                return  # whoever opens it next makes it
-            if not works:
-                warn("the cache in %s is built anew: %s", self._folder, reason)
-                db.create(self._folder)
+                raise self._repair.unusable(f"the text index is damaged: {damaged}") from damaged
 
 
 def _find(index: TextIndex, **how: Any) -> list[Hit]:

@@ -20,7 +20,7 @@ from store_factory import (
     titles,
 )
 
-from recall.disk import store as stores
+from recall.disk import walks
 from recall.disk.store import Store
 
 __all__ = ["cache", "parses", "store"]
@@ -160,7 +160,7 @@ def _freeze_stamps(monkeypatch: pytest.MonkeyPatch, fixed: os.stat_result, *, no
         listing.files = dict.fromkeys(listing.files, tuple(stamp))  # type: ignore[arg-type]
         return listing
 
-    monkeypatch.setattr(stores, "walk", walk)
+    monkeypatch.setattr(walks, "walk", walk)
     monkeypatch.setattr(record.time, "time_ns", lambda: now_ns)
 
 
@@ -201,7 +201,7 @@ def test_a_file_that_vanishes_before_it_is_read_is_no_failure(
     store.refresh()
     for name in ("a", "b"):
         write(root, f"{name}.md", "changed", name=name)
-    real = stores.walk
+    real = walks.walk
 
     def walk_then_remove(path: str, **more: object) -> object:
         listing = real(path, **more)  # type: ignore[arg-type]
@@ -211,7 +211,7 @@ def test_a_file_that_vanishes_before_it_is_read_is_no_failure(
         return listing
 
     with monkeypatch.context() as patch:
-        patch.setattr(stores, "walk", walk_then_remove)
+        patch.setattr(walks, "walk", walk_then_remove)
         snapshot = store.refresh(index=True)
     assert "project:c.md" in snapshot.memories
     assert "project:a.md" not in snapshot.memories
@@ -245,8 +245,8 @@ def test_any_name_has_one_ref_and_is_opened_by_its_bytes(store: Store, root: Pat
 
 def _be_lazy(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the last walk have taken so long that it is recent for a minute."""
-    store._walk_took = 60.0
-    monkeypatch.setattr(stores, "_LAZY_MAX_S", 60.0)
+    store._walks.took = 60.0
+    monkeypatch.setattr(walks, "LAZY_MAX_S", 60.0)
 
 
 def test_a_lazy_refresh_walks_when_something_moved(
@@ -257,31 +257,31 @@ def test_a_lazy_refresh_walks_when_something_moved(
     """
     write(root, "a.md", "apple", name="A")
     settle(root)
-    walks: list[str] = []
-    real = stores.walk
+    walked: list[str] = []
+    real = walks.walk
 
     def counted(path: str, **more: object) -> object:
-        walks.append(path)
+        walked.append(path)
         return real(path, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(stores, "walk", counted)
+    monkeypatch.setattr(walks, "walk", counted)
     store.refresh()
     _be_lazy(store, monkeypatch)
     spared = store.refresh(lazy=True)
-    assert (len(walks), spared.status.fresh) == (1, True)
+    assert (len(walked), spared.status.fresh) == (1, True)
     assert spared.status.age_ms < 60_000
     write(root, "b.md", "banana", name="B")
     assert set(titles(store.refresh(lazy=True))) == {"project:a.md", "project:b.md"}
-    assert len(walks) == 2
+    assert len(walked) == 2
     settle(root)
     store.refresh()
     other = open_store(store.folder and Path(store.folder), root)
     (root / "a.md").write_text("---\nname: A2\n---\nin place")
     other.refresh()
-    walks.clear()
+    walked.clear()
     _be_lazy(store, monkeypatch)
     assert titles(store.refresh(lazy=True))["project:a.md"] == "A2"
-    assert not walks
+    assert not walked
     other.close()
 
 

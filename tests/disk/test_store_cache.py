@@ -28,8 +28,7 @@ from store_factory import (
 )
 
 from recall.core.question import ask
-from recall.disk import store as stores
-from recall.disk import update
+from recall.disk import update, walks
 from recall.disk.lock import file_lock
 from recall.disk.store import Store
 from recall.errors import StoreError
@@ -327,12 +326,12 @@ def test_what_another_process_recorded_is_not_taken_back(
     write(root, "a.md", "apple", name="A")
     store, other = open_store(cache, root), open_store(cache, root)
     store.refresh()
-    real = stores.walk
+    real = walks.walk
 
     def walk_then_lose_time(path: str, **more: object) -> object:
         listing = real(path, **more)  # type: ignore[arg-type]
         with monkeypatch.context() as patch:
-            patch.setattr(stores, "walk", real)
+            patch.setattr(walks, "walk", real)
             write(root, "late.md", "late", name="Late")
             (root / "a.md").unlink()
             other.refresh()
@@ -340,7 +339,7 @@ def test_what_another_process_recorded_is_not_taken_back(
 
     write(root, "c.md", "cherry", name="C")
     with monkeypatch.context() as patch:
-        patch.setattr(stores, "walk", walk_then_lose_time)
+        patch.setattr(walks, "walk", walk_then_lose_time)
         snapshot = store.refresh()
     assert set(titles(snapshot)) == {"project:late.md", "project:c.md"}
     assert set(titles(other.refresh())) == {"project:late.md", "project:c.md"}
@@ -356,7 +355,7 @@ def test_a_file_that_came_back_and_was_recorded_stays(
     settle(root)
     store, other = open_store(cache, root), open_store(cache, root)
     store.refresh()
-    real = stores.walk
+    real = walks.walk
 
     def walk_amid_a_move(path: str, **more: object) -> object:
         file.rename(root / ".away")
@@ -364,12 +363,12 @@ def test_a_file_that_came_back_and_was_recorded_stays(
         (root / ".away").rename(file)
         file.write_text("---\nname: Back\n---\nagain")
         with monkeypatch.context() as patch:
-            patch.setattr(stores, "walk", real)
+            patch.setattr(walks, "walk", real)
             other.refresh()
         return listing
 
     with monkeypatch.context() as patch:
-        patch.setattr(stores, "walk", walk_amid_a_move)
+        patch.setattr(walks, "walk", walk_amid_a_move)
         assert titles(store.refresh()) == {"project:a.md": "Back"}
     assert titles(other.refresh()) == {"project:a.md": "Back"}
     store.close()

@@ -21,7 +21,7 @@ from store_factory import (
 )
 
 from recall.core.question import ask
-from recall.disk import store as stores
+from recall.disk import walks
 from recall.disk.store import Store
 from recall.model import Incomplete
 
@@ -87,7 +87,7 @@ def test_an_empty_folder_where_a_disk_was_is_not_mounted(
     store = open_store(cache, root)
     store.refresh()
     (root / "a.md").rename(root.parent / "a.md")
-    real = stores.walk
+    real = walks.walk
 
     def elsewhere(path: str, **more: object) -> object:
         listing = real(path, **more)  # type: ignore[arg-type]
@@ -95,7 +95,7 @@ def test_an_empty_folder_where_a_disk_was_is_not_mounted(
         return listing
 
     with monkeypatch.context() as patch:
-        patch.setattr(stores, "walk", elsewhere)
+        patch.setattr(walks, "walk", elsewhere)
         unmounted = store.refresh()
     assert unmounted.status.incomplete == (Incomplete("project", "root_read_failed", 0, 1),)
     assert "mounted" in unmounted.status.skipped[0].why

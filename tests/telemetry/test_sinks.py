@@ -51,11 +51,11 @@ def test_a_walk_that_is_spared_is_no_event(
     opened: Opener, root: Path, events: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fetch right after a walk may rest on it: there is nothing to tell."""
-    monkeypatch.setattr("recall.disk.store._LAZY_MAX_S", 1e6)
+    monkeypatch.setattr("recall.disk.walks.LAZY_MAX_S", 1e6)
     recall = opened(on_event=events.append)
     os.utime(root, ns=(1, 1))  # a folder that has long been at rest
     recall.store.refresh()
-    monkeypatch.setattr(recall.store, "_walk_took", 1e6)
+    monkeypatch.setattr(recall.store._walks, "took", 1e6)
     recall.store.refresh(lazy=True)
     assert len(told(events, "scan")) == 1
 
