@@ -26,6 +26,7 @@ COMMANDS = {
     "nearness": "benchmarks.nearness",
     "peers": "benchmarks.peers.command",
     "quality": "benchmarks.quality.command",
+    "secrets": "benchmarks.secrets",
     "speed": "benchmarks.speed",
     "tokens": "benchmarks.tokens",
     "transcript": "benchmarks.transcript",

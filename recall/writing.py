@@ -60,9 +60,11 @@ class Writing(Auditing):
         project = self.settings.project_dir
         return MemoryWrites(roots, self.state_dir, self.audit(), project_dir=project)
 
-    def detector(self) -> Detector | None:
+    def detector(self) -> Detector:
         """Return what finds secrets in texts that are written."""
-        return None
+        from recall.disk.secrets import SecretDetector
+
+        return SecretDetector()
 
     def proposals(self) -> StoredProposals:
         """Return the writes about this corpus that wait for a person."""
