@@ -113,18 +113,24 @@ def held(one: Compared, other: Compared) -> float:
 
 def adds_nothing(draft: Compared, known: Compared) -> bool:
     """Tell whether each sentence of the draft says nothing that a sentence of the other doesn't,
-    and its title names nothing that stands nowhere in it.
+    and its title names nothing but what a title or a sentence of the other names.
     """
-    if not draft.sentences or _telling(draft.title) - known.words:
-        return False
     theirs = (known.title, *known.sentences)
+<<<<<<< HEAD
     heading = draft.title if len(draft.sentences) > 1 else Counter[str]()
     return all(_says(words, theirs, heading) for words in draft.sentences)
+=======
+    named = _telling(draft.title)
+    if not draft.sentences or not any(named <= words for words in theirs):
+        return False
+    return all(words == draft.title or says(words, theirs) for words in draft.sentences)
+>>>>>>> 0ddbc02 (What a dream finds: memories that say the same, references to what is gone, memories that no turn reads whole)
 
 
-def _says(words: Counter[str], theirs: Sequence[Counter[str]], title: Counter[str]) -> bool:
-    if words == title:
-        return True
+def says(words: Counter[str], theirs: Sequence[Counter[str]]) -> bool:
+    """Tell whether one of their sentences says what these words say: it has all of them, hardly
+    more, and is not turned.
+    """
     size = sum(words.values())
     return any(
         words <= other

@@ -7,7 +7,7 @@ paragraph begin anew; code between fences is one block, whole.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from recall.core.analysis import RUN, normalize
@@ -39,15 +39,32 @@ class Block(NamedTuple):
     """`prose`, `heading`, `item`, `row`, `code`."""
 
 
+class Paragraph(NamedTuple):
+    """A paragraph, heading, item, row of a table or block of code: its lines, and its kind."""
+
+    kind: str
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Return it on one line; code as it stands."""
+        return "\n".join(self.lines) if self.kind == "code" else _joined(self.lines)
+
+    @property
+    def sentences(self) -> list[str]:
+        """Return the sentences of prose and items; anything else is one."""
+        if self.kind not in ("prose", "item"):
+            return [self.text]
+        return [bare for part in _parts(self.text) if (bare := part.strip())]
+
+
 def blocks(text: str) -> list[Block]:
     """Return the blocks of a body in order; joined by blanks they hold all that it says."""
-    found: list[Block] = []
-    for group, (kind, whole) in enumerate(_paragraphs(text[:MAX_TEXT])):
-        if kind in ("prose", "item"):
-            found += [Block(part, group, kind) for part in _sentences(whole)]
-        else:
-            found.append(Block(whole, group, kind))
-    return found
+    return [
+        Block(sentence, group, paragraph.kind)
+        for group, paragraph in enumerate(paragraphs(text))
+        for sentence in paragraph.sentences
+    ]
 
 
 def unmarked(block: Block) -> str:
@@ -75,15 +92,6 @@ def bag(text: str) -> Counter[str]:
     return Counter(words(text))
 
 
-def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a paragraph, each with the quotes and brackets that close it."""
-    last = 0
-    for end in _END.finditer(text):
-        yield from filter(None, (text[last : end.end()].strip(),))
-        last = end.end()
-    yield from filter(None, (text[last:].strip(),))
-
-
 def _marker_end(text: str) -> int:
     mark = _MARKER.match(text)
     return mark.end() if mark else 0
@@ -102,29 +110,38 @@ def _pieces(word: str) -> Iterator[str]:
         yield word[last:]
 
 
-def _paragraphs(text: str) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of each paragraph, its lines joined; code with its lines and fences."""
+def paragraphs(text: str) -> Iterator[Paragraph]:
+    """Yield the paragraphs of a body in order; blank lines between them are left out."""
     fence, lines, kind = "", list[str](), "prose"
-    for line in text.splitlines():
+    for line in text[:MAX_TEXT].splitlines():
         mark = _FENCE.match(line)
         if fence:
             lines.append(line)
             if mark and mark[1].startswith(fence) and not line.strip("`~ \t"):
-                yield "code", "\n".join(lines)
+                yield Paragraph("code", tuple(lines))
                 fence, lines = "", []
             continue
         if lines and (mark or not line.strip() or _BEGINS.match(line)):
-            yield kind, _joined(lines)
+            yield Paragraph(kind, tuple(lines))
             lines = []
         if mark:
             fence, lines = mark[1], [line]
         elif _ALONE.match(line):
-            yield _kind(line), line.strip()
+            yield Paragraph(_kind(line), (line,))
         elif line.strip():
             kind = kind if lines else _kind(line)
             lines.append(line)
     if lines:
-        yield ("code", "\n".join(lines)) if fence else (kind, _joined(lines))
+        yield Paragraph("code" if fence else kind, tuple(lines))
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield the sentences of a text, each with the quotes and marks that close it."""
+    last = 0
+    for end in _END.finditer(text):
+        yield text[last : end.end()]
+        last = end.end()
+    yield text[last:]
 
 
 def _kind(line: str) -> str:
@@ -136,7 +153,7 @@ def _kind(line: str) -> str:
     return "item" if _BEGINS.match(line) else "prose"
 
 
-def _joined(lines: list[str]) -> str:
+def _joined(lines: Sequence[str]) -> str:
     """Return the lines as one; no blank comes between two characters of an unspaced script."""
     whole = lines[0].strip()
     for line in lines[1:]:

@@ -268,6 +268,29 @@ class Detector(Protocol):
         """Return kind, start and end, in characters, of each secret in the text."""
 
 
+class Places(Protocol):
+    """Whether files that memories speak of are there."""
+
+    def beside(self, memory: Memory, target: str) -> bool | None:
+        """Tell whether a path, relative to the memory's file, leads to something.
+
+        None where it leads to what is none of recall's business.
+        """
+
+    def in_project(self, memory: Memory, target: str) -> bool | None:
+        """Tell whether a path, relative to the memory's project, leads to something.
+
+        None where the memory has no project, or the path is hardly one of it.
+        """
+
+
+class Merger(Protocol):
+    """What words several texts that say the same as one."""
+
+    def merge(self, title: str, texts: Sequence[str]) -> str:
+        """Return one text that says all that these say. Raises AnnotationError."""
+
+
 class WriteFiles(Protocol):
     """The files of a corpus, as writes see them."""
 
