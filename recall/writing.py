@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from recall.auditing import Auditing
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from recall.disk.memorywrites import MemoryWrites
     from recall.disk.proposals import StoredProposals
     from recall.disk.store import Store
+    from recall.engine.dreaming import Dreamer, Proposing
     from recall.engine.ports import Annotator, Detector
     from recall.engine.proposing import Deciding
     from recall.engine.writing import WriteService
@@ -65,6 +67,34 @@ class Writing(Auditing):
         from recall.disk.secrets import SecretDetector
 
         return SecretDetector()
+
+    def dreamer(self, *, model: bool = False) -> Dreamer:
+        """Return what looks for duplicates and for references to what is gone; docs/dream.md.
+
+        With `model` the one that the settings name words the consolidations. Raises SettingsError
+        where there is none.
+        """
+        from recall.disk.speltpaths import SpeltPaths
+        from recall.engine.dreaming import Dreamer
+
+        settings, merger = self.settings, None
+        if model:
+            from recall.remote.merging import model_merger
+
+            merger = model_merger(settings, os.environ)
+        return Dreamer(
+            self.store,
+            SpeltPaths(settings.roots, settings.project_dir),
+            longest=settings.limits.ref_turn,
+            agent=settings.agent,
+            merger=merger,
+        )
+
+    def dreams(self) -> Proposing:
+        """Return how findings of dreams become proposals, each once."""
+        from recall.engine.dreaming import Proposing
+
+        return Proposing(self.writes, self.proposals(), agent=self.settings.agent)
 
     def proposals(self) -> StoredProposals:
         """Return the writes about this corpus that wait for a person."""

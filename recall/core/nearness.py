@@ -116,15 +116,11 @@ def adds_nothing(draft: Compared, known: Compared) -> bool:
     and its title names nothing but what a title or a sentence of the other names.
     """
     theirs = (known.title, *known.sentences)
-<<<<<<< HEAD
-    heading = draft.title if len(draft.sentences) > 1 else Counter[str]()
-    return all(_says(words, theirs, heading) for words in draft.sentences)
-=======
     named = _telling(draft.title)
     if not draft.sentences or not any(named <= words for words in theirs):
         return False
-    return all(words == draft.title or says(words, theirs) for words in draft.sentences)
->>>>>>> 0ddbc02 (What a dream finds: memories that say the same, references to what is gone, memories that no turn reads whole)
+    heading = draft.title if len(draft.sentences) > 1 else Counter[str]()
+    return all(words == heading or says(words, theirs) for words in draft.sentences)
 
 
 def says(words: Counter[str], theirs: Sequence[Counter[str]]) -> bool:

@@ -5,8 +5,8 @@ It reads and proposes. Nothing is written, and nothing of a person's is ever dec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from recall.core.clusters import Member, clusters, member
 from recall.core.dangling import (
@@ -28,7 +28,8 @@ from recall.core.merging import merged
 from recall.core.refs import RefIndex, make_ref, split_ref
 from recall.core.snapshot import Snapshot
 from recall.core.writing import MAX_TEXT, Asker, may_change
-from recall.errors import AnnotationError
+from recall.engine.writing import WriteService
+from recall.errors import AnnotationError, WriteError
 from recall.model import Memory
 from recall.structs import replace
 
@@ -69,11 +70,13 @@ class Dreamer:
         self.trouble: list[str] = []
         """Why the merger was not used, where it was not."""
 
-    def find(self, scope: str, wanted: Callable[[Finding], bool] = lambda _: True) -> list[Finding]:
-        """Return what is found in a scope: duplicates first, then references, then lengths.
+    def find(
+        self, scope: str, wanted: Callable[[Finding], bool] = lambda _: True
+    ) -> Iterator[Finding]:
+        """Yield what is found in a scope: duplicates first, then references, then lengths.
 
         `wanted` is asked before a text is worked out for a finding, which may cost a model's call;
-        a finding that is not wanted is returned without a write.
+        a finding that is not wanted comes without a write.
         """
         snapshot = self._store.refresh()
         read = [
@@ -83,11 +86,11 @@ class Dreamer:
             and not may_change(memory, self._asker)
             and (text := self._text(memory)) is not None
         ]
-        return [
-            *self._duplicates(scope, read, wanted),
-            *self._broken(scope, read, snapshot),
-            *self._long(scope, read),
-        ]
+        known = _Known(snapshot, self._places)
+        pointed = {one.memory.ref: references(one.text) for one in read}
+        yield from self._duplicates(scope, read, wanted, known.pointing(read, pointed))
+        yield from self._broken(scope, read, known, pointed)
+        yield from self._long(scope, read)
 
     def _text(self, memory: Memory) -> str | None:
         try:
@@ -98,7 +101,11 @@ class Dreamer:
     # --- near-duplicates
 
     def _duplicates(
-        self, scope: str, read: Sequence[Read], wanted: Callable[[Finding], bool]
+        self,
+        scope: str,
+        read: Sequence[Read],
+        wanted: Callable[[Finding], bool],
+        pointing: Mapping[str, Sequence[str]],
     ) -> Iterator[Finding]:
         by_ref = {one.memory.ref: one for one in read}
         kinds: dict[tuple[int, str, str], list[Member]] = {}
@@ -110,7 +117,7 @@ class Dreamer:
         home = min((one.memory.root for one in read), default=0)
         for (root, _, _), members in kinds.items():
             for group in clusters(members):
-                found = _duplicate(scope, [by_ref[one.ref] for one in group])
+                found = _duplicate(scope, [by_ref[one.ref] for one in group], pointing)
                 if root != home:
                     yield found  # new memories go to the scope's first folder: they would move
                 elif wanted(found):
@@ -146,10 +153,14 @@ class Dreamer:
 
     # --- references
 
-    def _broken(self, scope: str, read: Sequence[Read], snapshot: Snapshot) -> Iterator[Finding]:
-        known = _Known(snapshot, self._places)
-        pointed = {one.memory.ref: references(one.text) for one in read}
-        wiki = any(
+    def _broken(
+        self,
+        scope: str,
+        read: Sequence[Read],
+        known: _Known,
+        pointed: Mapping[str, Sequence[Reference]],
+    ) -> Iterator[Finding]:
+        wiki = any(  # else double brackets mean something else here
             known.is_there(one.memory, its)
             for one in read
             for its in pointed[one.memory.ref]
@@ -204,6 +215,29 @@ class _Known:
             return self._places.beside(memory, its.target)
         return self._places.in_project(memory, its.target)
 
+    def pointing(
+        self, read: Sequence[Read], pointed: Mapping[str, Sequence[Reference]]
+    ) -> dict[str, list[str]]:
+        """Return by ref the refs of the memories that point at it."""
+        found: dict[str, dict[str, None]] = {}
+        for one in read:
+            for its in pointed[one.memory.ref]:
+                there = self._meant(one.memory, its)
+                if there != one.memory.ref:
+                    found.setdefault(there, {})[one.memory.ref] = None
+        return {ref: list(others) for ref, others in found.items()}
+
+    def _meant(self, memory: Memory, its: Reference) -> str:
+        """Return the ref of the memory that a reference leads to; empty for none or several."""
+        if its.kind == REF:
+            return self._index.resolve(its.target) or ""
+        if its.kind == WIKI:
+            named = self._named.get(_stem(its.target).casefold(), set())
+            return next(iter(named)) if len(named) == 1 else ""
+        below = beside(memory.path, its.target) if its.kind == LINK else None
+        ref = make_ref(memory.scope, below) if below else ""
+        return ref if ref in self._memories else ""
+
     def better(self, memory: Memory, its: Reference) -> str:
         """Return what the reference should say; empty where no memory or several may be meant."""
         if its.kind == REF:
@@ -223,10 +257,16 @@ class _Known:
         return link_to(memory.path, there.path)
 
 
-def _duplicate(scope: str, group: Sequence[Read]) -> Finding:
+def _duplicate(scope: str, group: Sequence[Read], pointing: Mapping[str, Sequence[str]]) -> Finding:
     refs = tuple(one.memory.ref for one in group)
     message = f"{len(refs)} memories say the same: {', '.join(refs)}."
-    return Finding(DUPLICATES, scope, refs, message)
+    details = [
+        f"{other} points at {ref}"
+        for ref in refs
+        for other in pointing.get(ref, ())
+        if other not in refs
+    ]
+    return Finding(DUPLICATES, scope, refs, message, details=tuple(details))
 
 
 def _broken(scope: str, one: Read, gone: Sequence[Reference], known: _Known) -> Finding:
@@ -248,6 +288,72 @@ def _stem(path: str) -> str:
     return name
 
 
-def new_ones(findings: Sequence[Finding], seen: Collection[str]) -> list[Finding]:
-    """Return the findings that can be proposed and were not yet."""
-    return [one for one in findings if one.write is not None and one.mark not in seen]
+class Told(Protocol):
+    """A proposal, as far as a dream looks at it."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def session(self) -> str: ...
+
+
+class Kept(Protocol):
+    """Where proposals are kept."""
+
+    def listed(self, states: tuple[str, ...]) -> Sequence[Told]:
+        """Return the proposals in these states, the oldest first."""
+
+
+class Outcome(NamedTuple):
+    """What became of a finding.
+
+    `proposed`; `pending`, `approved`, `dismissed` or `expired`: what the earlier proposal of that
+    number is; `found`: it is only told; `left` for another run; `refused`, with why.
+    """
+
+    finding: Finding
+    state: str
+    proposal: int = 0
+    why: str = ""
+
+
+class Proposing:
+    """Makes findings proposals: each one once, whatever a person decided on it."""
+
+    def __init__(self, writes: Callable[[], WriteService], kept: Kept, *, agent: str = "") -> None:
+        self._writes = writes
+        self._agent = agent
+        states = ("pending", "approved", "dismissed", "expired")
+        self._seen = {one.session: one for one in kept.listed(states) if one.source == SOURCE}
+        self._full = ""
+
+    def seen(self, finding: Finding) -> bool:
+        """Tell whether the finding was proposed before: it waits, or was decided on."""
+        return finding.mark in self._seen
+
+    def told(self, finding: Finding) -> Outcome:
+        """Return what is known of a finding that is not proposed now."""
+        before = self._seen.get(finding.mark)
+        if before is None:
+            return Outcome(finding, "found")
+        return Outcome(finding, before.state, before.number)
+
+    def propose(self, finding: Finding) -> Outcome:
+        """Make a finding that has a write a proposal, if it was none before."""
+        if finding.write is None or self.seen(finding):
+            return self.told(finding)
+        if self._full:
+            return Outcome(finding, "left", why=self._full)
+        asker = Asker(SOURCE, session=finding.mark, agent=self._agent)
+        try:
+            done = self._writes().propose(finding.write, asker)
+        except WriteError as error:
+            if error.code == "TOO_MANY_PROPOSALS":
+                self._full = error.message
+                return Outcome(finding, "left", why=error.message)
+            return Outcome(finding, "refused", why=error.message)
+        return Outcome(finding, "proposed", done.proposal)

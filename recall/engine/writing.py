@@ -84,6 +84,24 @@ class WriteService:
             return self._proposed(write, asker, plan)
         return self.decided(write, asker, plan, decision)
 
+    def propose(self, write: Write, asker: Asker) -> Written:
+        """Keep the write as a proposal, even where the settings would let it through at once.
+
+        For who only ever proposes (recall dream). Raises WriteError, WRITE_DENIED where the
+        settings refuse it or want no proposals.
+        """
+        write = self.settled(write, asker)
+        plan = self.planned(write, asker)
+        if not plan.changes:
+            return Written(write.action, UNCHANGED, targets=write.targets)
+        if policy_of(plan, asker.source, self._wishes) == OFF:
+            return self.decided(write, asker, plan, Decision(REJECTED, "policy off"))
+        if self._wishes.unanswered == "deny":
+            return self.decided(
+                write, asker, plan, Decision(UNAVAILABLE, "no proposals are wanted")
+            )
+        return self._proposed(write, asker, plan)
+
     def settled(self, write: Write, asker: Asker) -> Write:
         """Return the write with nothing left open: times, ids, metadata. Raises WriteError."""
         return self._planner.settle(write, asker, self._store.refresh())

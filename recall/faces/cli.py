@@ -243,6 +243,7 @@ def _report(error: RecallError, as_json: bool) -> None:
 def _register() -> None:
     from recall.faces import (
         audit,
+        dream,
         hosts,
         migrate,
         proposals,
@@ -253,6 +254,6 @@ def _register() -> None:
         writing,
     )
 
-    faces = (setup, reading, vocabulary, serving, hosts, migrate, writing, proposals, audit)
+    faces = (setup, reading, vocabulary, serving, hosts, migrate, writing, proposals, audit, dream)
     for command in (command for face in faces for command in face.COMMANDS):
         cli.add_command(command)

@@ -63,6 +63,17 @@ def model_annotator(
     `env` holds the key. Raises SettingsError, naming what to set, where no model is configured,
     its address can't be used, its key is missing, or the client is not installed.
     """
+    chat, llm = connected(settings, env), settings.llm
+    offered = prompts.categories_of(settings.taxonomy.names, categories)
+    ceilings = Ceilings(llm.max_calls, llm.max_tokens, llm.max_seconds)
+    return ModelAnnotator(llm, chat, offered, allowance or Allowance(ceilings))
+
+
+def connected(settings: Settings, env: Mapping[str, str]) -> Chat:
+    """Return the endpoint that the settings name, with the key in `env`; asks it nothing.
+
+    Raises SettingsError as `model_annotator` does.
+    """
     llm = settings.llm
     if not llm.model:
         raise SettingsError(
@@ -79,12 +90,10 @@ def model_annotator(
     key = _key(llm, env, needed=not address.loopback)
     if find_spec("openai") is None or find_spec("httpx2") is None:
         raise SettingsError(
-            "The model annotator needs the openai client, which is not installed here.",
+            "Asking a model needs the openai client, which is not installed here.",
             fix="Install it with pip install 'recall-memory[llm]'.",
         )
-    offered = prompts.categories_of(settings.taxonomy.names, categories)
-    ceilings = Ceilings(llm.max_calls, llm.max_tokens, llm.max_seconds)
-    return ModelAnnotator(llm, Chat(address, key), offered, allowance or Allowance(ceilings))
+    return Chat(address, key)
 
 
 def _key(llm: Llm, env: Mapping[str, str], *, needed: bool) -> str:
