@@ -37,19 +37,28 @@ class Writing(Auditing):
         """
         from recall.engine.planning import Planner
         from recall.engine.restoring import Restorer
+        from recall.engine.secrecy import Secrecy
         from recall.engine.writing import WriteService
 
         files = self.write_files()
         files.recover()
         restorer = Restorer(files, self.settings.roots)
+        secrecy = Secrecy(self.detector().find)
         return WriteService(
             self.store,
             files,
-            Planner(self.store, files, self.settings, self.heuristic, restorer),
+            Planner(
+                self.store,
+                files,
+                self.settings,
+                self.heuristic,
+                restorer,
+                redacted=secrecy.redacted,
+            ),
             self.audit(),
             self.proposals(),
             self.settings.writes,
-            detector=self.detector(),
+            secrecy,
             budgets=budgets,
         )
 

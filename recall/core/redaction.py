@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from recall.core.audit import Entry, detail_text
+
+Find = Callable[[str], Sequence[tuple[str, int, int]]]
+"""Returns kind, start and end of each secret in a text, in characters."""
 
 
 class Secret(NamedTuple):
@@ -39,3 +45,52 @@ def joined(spans: Iterable[tuple[str, int, int]]) -> list[Secret]:
         elif end > start:
             found.append(Secret(kind, start, end))
     return found
+
+
+def clean(value: Any, find: Find) -> Any:
+    """Return a JSON-ready value with every text in it redacted; tuples stay tuples."""
+    if isinstance(value, str):
+        return redacted(value, find(value))
+    if isinstance(value, dict):
+        return {key: clean(one, find) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(clean(one, find) for one in value)
+    return value
+
+
+def audited(entry: Entry, find: Find) -> Entry:
+    """Return an entry of the audit without secrets; its details count what was taken out.
+
+    What is a secret in one of its texts is one in all of them.
+    """
+    told = json.loads(entry.detail)
+    texts = [*entry[:-1], *_texts(told)]
+    known = {text[start:end]: kind for text in texts if text for kind, start, end in find(text)}
+    if not known:
+        return entry
+
+    def find_known(text: str) -> list[tuple[str, int, int]]:
+        return [
+            (kind, at, at + len(secret))
+            for secret, kind in known.items()
+            for at in _places(text, secret)
+        ]
+
+    told = {**clean(told, find_known), "secrets": len(known)}
+    fields = (clean(one, find_known) for one in entry[:-1])
+    return Entry._make([*fields, detail_text(told)])
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)
+
+
+def _places(text: str, wanted: str) -> Iterable[int]:
+    at = text.find(wanted)
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + len(wanted))

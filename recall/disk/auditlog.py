@@ -1,6 +1,7 @@
 """The audit: rows that are only ever appended, by several processes at once, and checked.
 
-One lock lets one process append at a time, so that rows and head go on together.
+One lock lets one process append at a time, so that rows and head go on together. No row holds a
+secret, whoever appends it: texts are exact but for those.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from recall.core.audit import (
     chain,
     detail_text,
 )
+from recall.core.redaction import audited
 from recall.disk.auditfile import BROKEN, AuditFile
 from recall.disk.audithead import boot, read_head, write_head
 from recall.disk.auditrows import COLUMNS, Texts, exist, insert, structure
 from recall.disk.notices import warn
-from recall.errors import StoreError
+from recall.disk.secrets import SecretDetector
+from recall.errors import StoreError, WriteError
 
 if TYPE_CHECKING:  # a hook appends, and checks nothing
     from recall.core.auditcheck import Finding, Verified
@@ -64,6 +67,7 @@ class AuditLog:
         """Append several rows at once, all or none; returns their numbers."""
         if not entries:
             return []
+        entries = [_clean(one) for one in entries]
         with self._file.alone(wait_ms):
             try:
                 rows = self._appended(entries, synced)
@@ -213,6 +217,14 @@ class _Every:
 
             what = f"What follows row {self.seen} can't be read: {error}."
             self.trouble.append(Finding("unreadable", self.seen + 1, what))
+
+
+def _clean(entry: Entry) -> Entry:
+    """Return the entry without secrets; without its text and details where that can't be told."""
+    try:
+        return audited(entry, SecretDetector().find)
+    except WriteError as error:
+        return entry._replace(text="", detail=detail_text({"withheld": error.message}))
 
 
 def _try(db: sqlite3.Connection) -> None:

@@ -14,23 +14,39 @@ from recall.core.redaction import Secret, joined
 from recall.errors import WriteError
 
 _MORE: Final = (
-    ("slack webhook", pattern(r"https://hooks\.slack\.com/(?:services|workflows)/[\w/-]{30,120}")),
-    ("twilio key", pattern(r"(?<![0-9A-Za-z])(?:SK|AC)[0-9a-f]{32}(?![0-9A-Za-z])")),
-    ("azure storage key", pattern(r"(?i)AccountKey\s*=\s*[A-Za-z0-9+/]{60,100}={0,2}")),
+    # kind, what stands in every text that holds one (case aside; empty: anything), its shape
+    (
+        "slack webhook",
+        ("hooks.slack.com",),
+        pattern(r"https://hooks\.slack\.com/(?:services|workflows)/[\w/-]{30,120}"),
+    ),
+    (
+        "twilio key",
+        (),
+        pattern(r"[SA](?<![0-9A-Za-z].)(?:(?<=S)K|(?<=A)C)[0-9a-f]{32}(?![0-9A-Za-z])"),
+    ),
+    (
+        "azure storage key",
+        ("accountkey",),
+        pattern(r"(?i)AccountKey\s*=\s*[A-Za-z0-9+/]{60,100}={0,2}"),
+    ),
     (
         "discord bot token",
-        pattern(r"(?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"),
+        (),
+        pattern(r"[MNO](?<![\w-].)[\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"),
     ),
     (
         "pgp private key",
+        ("begin pgp private key",),
         pattern(
-            r"-{5}BEGIN PGP PRIVATE KEY BLOCK-{5}"
-            r"(?:.{0,20000}?-{5}END PGP PRIVATE KEY BLOCK-{5})?",
+            r"-----BEGIN PGP PRIVATE KEY BLOCK-----"
+            r"(?:.{0,20000}?-----END PGP PRIVATE KEY BLOCK-----)?",
             16,  # re.DOTALL
         ),
     ),
     (
         "password",
+        ("pass", "secret", "token", "key", "密码", "口令", "密钥", "令牌"),
         # A value of ten characters and more, with a letter and a digit, that is no placeholder.
         pattern(
             r"(?i)(?:password|passwd|passphrase|secret|token|api[_-]?key|密码|口令|密钥|令牌)"
@@ -85,7 +101,10 @@ def _is_one(text: str, kind: str, start: int, end: int) -> bool:
 
 
 def _more(text: str) -> Iterator[tuple[str, int, int]]:
-    for kind, shape in _MORE:
+    folded = text.lower()
+    for kind, signs, shape in _MORE:
+        if signs and not any(sign in folded for sign in signs):
+            continue
         for hit in shape.finditer(text):
             named = "secret" if "secret" in hit.groupdict() else 0
             yield kind, hit.start(named), hit.end(named)

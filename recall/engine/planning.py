@@ -8,13 +8,11 @@ first time and stands in the `Write`.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 
-from recall.core import migration
-from recall.core.annotation import Unannotated
-from recall.core.drafts import changed_file, checked, new_file, text_of, title_of
+from recall.core.drafts import changed_file, checked, new_file, text_of
 from recall.core.metadata import MAX_TAGS, parse_memory
 from recall.core.naming import file_name
 from recall.core.refs import make_ref
@@ -39,9 +37,10 @@ from recall.core.writing import (
     Write,
     may_change,
 )
+from recall.engine.completing import annotated
 from recall.engine.ports import Annotator, Store, WriteFiles
 from recall.engine.restoring import Restorer
-from recall.errors import AnnotationError, WriteError
+from recall.errors import WriteError
 from recall.model import Memory, Root, track_of
 from recall.settings import Settings
 from recall.structs import replace
@@ -68,14 +67,17 @@ class Planner:
         annotator: Callable[[], Annotator],
         restorer: Restorer,
         *,
+        redacted: Callable[[str], str],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
+        """`redacted` takes the secrets out of a text: file names and what is made up hold none."""
         self._store = store
         self._files = files
         self._roots: Sequence[Root] = settings.roots
         self._annotator = annotator
         self._restorer = restorer
+        self._redacted = redacted
         self._now = now
         self._new_id = new_id
 
@@ -116,7 +118,7 @@ class Planner:
                 words[scope] = Vocabulary.of(
                     one for one in snapshot.memories.values() if one.scope == scope
                 )
-            done.append(_annotated(draft, words[scope], at, annotator))
+            done.append(annotated(draft, words[scope], at, annotator, self._redacted))
         return tuple(done)
 
     def _scope(self, draft: Draft) -> str:
@@ -191,7 +193,8 @@ class Planner:
 
     def _created(self, draft: Draft, at: str, names: set[tuple[str, str]]) -> FileChange:
         root = self.root_of(draft.scope)
-        path = self.free_name(draft.scope, draft.title or draft.text or "", names)
+        title = self._redacted(draft.title or draft.text or "")
+        path = self.free_name(draft.scope, title, names)
         data = new_file(draft, draft.id, at)
         return FileChange(
             make_ref(draft.scope, path),
@@ -262,35 +265,6 @@ class Planner:
         return raw
 
 
-def _annotated(
-    draft: Draft, words: Vocabulary, at: str, annotator: Callable[[], Annotator]
-) -> Draft:
-    """Return the draft with metadata for every owned field, in the vocabulary's words."""
-    keywords = tuple(dict.fromkeys(map(words.canonical, draft.keywords)))
-    if len(keywords) >= min(2, len(draft.keywords)):
-        draft = replace(draft, keywords=keywords)
-    if not draft.title:
-        heading = parse_memory(new_file(draft, draft.id, at), "").metadata.title
-        draft = replace(draft, title=heading or title_of(draft.text or ""))
-    parsed = parse_memory(new_file(draft, draft.id, at), "")
-    missing = parsed.metadata.missing
-    if missing:
-        asked = Unannotated("", draft.scope, "", parsed)
-        try:
-            given = migration.canonical(annotator().annotate(asked, words), words)
-        except AnnotationError as error:
-            raise _incomplete(missing, error.message) from None
-        values = migration.values_of(parsed.metadata, given)
-        named = {"title" if key == "name" else key: value for key, value in values.items()}
-        draft = replace(
-            draft, **{k: v if isinstance(v, str) else tuple(v) for k, v in named.items()}
-        )
-        missing = parse_memory(new_file(draft, draft.id, at), "").metadata.missing
-    if missing:
-        raise _incomplete(missing, "the annotator gave nothing usable")
-    return draft
-
-
 def _of(memory: Memory, before: bytes, after: bytes | None) -> FileChange:
     return FileChange(
         memory.ref,
@@ -346,16 +320,6 @@ def _may(memory: Memory, asker: Asker) -> None:
             fix="Leave it, or remember what you have to say on its own.",
             ref=memory.ref,
         )
-
-
-def _incomplete(missing: Collection[str], why: str) -> WriteError:
-    fields = ", ".join("title" if name == "name" else name for name in missing)
-    return WriteError(
-        "INVALID_INPUT",
-        f"The memory has no usable {fields}, and none could be made up: {why}.",
-        fix=f"Give {fields} yourself.",
-        field=fields,
-    )
 
 
 def _unavailable(scope: str, why: str) -> WriteError:

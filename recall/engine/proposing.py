@@ -131,6 +131,7 @@ class Deciding:
         edited = replace(found.write.drafts[0], **draft_values(draft))
         write = self._writes.settled(replace(found.write, drafts=(edited,)), found.asker)
         plan = self._writes.planned(write, found.asker)
+        write, plan = self._writes.waiting(write, found.asker, plan)
         approval = self._writes.approval(plan, found.asker)
         self._kept.edit(number, write, approval.title, mark_of(plan))
         return Shown(self._kept.waiting(number), plan, approval)

@@ -6,14 +6,11 @@ memory protocol all come through `WriteService.do` (DESIGN.md, 11).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from recall.core.approval import approval_of
 from recall.core.audit import Entry, detail_text
 from recall.core.budget import Budgets
 from recall.core.drafts import text_of
 from recall.core.policy import AUTO, OFF, policy_of
-from recall.core.redaction import redacted
 from recall.core.snapshot import Snapshot
 from recall.core.writing import (
     ADD,
@@ -37,7 +34,8 @@ from recall.core.writing import (
 from recall.core.writing_values import mark_of
 from recall.engine.nearness import nearest
 from recall.engine.planning import Planner
-from recall.engine.ports import Answerer, Detector, Ledger, Proposals, Store, WriteFiles
+from recall.engine.ports import Answerer, Ledger, Proposals, Store, WriteFiles
+from recall.engine.secrecy import Secrecy
 from recall.errors import StoreError, WriteError
 from recall.model import Memory, track_of
 from recall.settings import Writes
@@ -54,8 +52,8 @@ class WriteService:
         ledger: Ledger,
         proposals: Proposals,
         wishes: Writes,
+        secrecy: Secrecy,
         *,
-        detector: Detector | None = None,
         budgets: Budgets | None = None,
     ) -> None:
         """`budgets` instead of those of the settings, for who has limits of his own."""
@@ -65,7 +63,7 @@ class WriteService:
         self._ledger = ledger
         self._proposals = proposals
         self._wishes = wishes
-        self._detector = detector
+        self._secrecy = secrecy
         self._budgets = Budgets.of(wishes) if budgets is None else budgets
 
     def do(self, write: Write, asker: Asker, answerer: Answerer | None = None) -> Written:
@@ -104,7 +102,8 @@ class WriteService:
 
     def settled(self, write: Write, asker: Asker) -> Write:
         """Return the write with nothing left open: times, ids, metadata. Raises WriteError."""
-        return self._planner.settle(write, asker, self._store.refresh())
+        with self._secrecy.told():
+            return self._planner.settle(write, asker, self._store.refresh())
 
     def planned(self, write: Write, asker: Asker) -> Plan:
         """Return what a settled write would change now, with its flags. Raises WriteError.
@@ -112,16 +111,34 @@ class WriteService:
         What would not be allowed to anybody (a secret in the team's memories, a budget that is
         used up, what a machine may not do) is refused here, before anybody is asked.
         """
-        snapshot = self._store.refresh(index=write.action == ADD)
-        plan = self._planner.plan(write, asker, snapshot)
-        flags = (*self._secrets(plan), *self._near(write, asker, plan, snapshot))
-        self._budgets.check(self.budgets(), plan.changes)
+        with self._secrecy.told():
+            snapshot = self._store.refresh(index=write.action == ADD)
+            plan = self._planner.plan(write, asker, snapshot)
+            flags = (*self._secrecy.flags(plan), *self._near(write, asker, plan, snapshot))
+            self._budgets.check(self.budgets(), plan.changes)
         return plan._replace(flags=flags)
+
+    def waiting(self, write: Write, asker: Asker, plan: Plan) -> tuple[Write, Plan]:
+        """Return a settled write as it may wait for a person, and its plan: without its secrets."""
+        kept = self._secrecy.kept(write, plan.changes)
+        if kept == write:
+            return write, plan
+        flags = [
+            one._replace(
+                message=f"{one.message}. It is not kept while the write waits: [secret: …] stands "
+                "in its place"
+            )
+            for one in plan.flags
+            if one.kind == "secret"
+        ]
+        now = self.planned(kept, asker)
+        return kept, now._replace(flags=(*flags, *now.flags))
 
     def text_of(self, target: str, asker: Asker) -> str:
         """Return the text of the memory that a target means. Raises WriteError."""
         write = Write(REPLACE, targets=(target,))
-        (memory,) = self._planner.targets(write, asker, self._store.refresh())
+        with self._secrecy.told():
+            (memory,) = self._planner.targets(write, asker, self._store.refresh())
         return self._text(memory)
 
     def budgets(self) -> list[Usage]:
@@ -142,31 +159,6 @@ class WriteService:
             return text_of(self._store.read(memory).body)
         except OSError:
             return ""
-
-    def _secrets(self, plan: Plan) -> list[Flag]:
-        """Return a flag for each new file that holds a secret; raises for the team's."""
-        flags = []
-        for change in plan.changes:
-            found = self._found(change.after)
-            if not found:
-                continue
-            kinds = ", ".join(dict.fromkeys(kind for kind, _, _ in found))
-            if change.scope == "team":
-                raise WriteError(
-                    "SECRET_FOUND",
-                    f"The text holds what looks like a secret ({kinds}); team memories are read "
-                    "by others.",
-                    fix="Take it out, and say where it is kept instead.",
-                    kinds=kinds,
-                )
-            message = f"{change.ref} holds what looks like a secret: {kinds}"
-            flags.append(Flag("secret", message, change.ref))
-        return flags
-
-    def _found(self, raw: bytes | None) -> Sequence[tuple[str, int, int]]:
-        if raw is None or self._detector is None:
-            return ()
-        return self._detector.find(raw.decode("utf-8", "replace"))
 
     def _near(self, write: Write, asker: Asker, plan: Plan, snapshot: Snapshot) -> list[Flag]:
         """Return what a new memory is like; raises for a machine's that says nothing new."""
@@ -202,10 +194,11 @@ class WriteService:
         return None
 
     def _proposed(self, write: Write, asker: Asker, plan: Plan) -> Written:
+        kept, plan = self.waiting(write, asker, plan)
         approval, wishes = self.approval(plan, asker), self._wishes
         self._ledger.ready()
         number = self._proposals.put(
-            write,
+            kept,
             asker,
             approval,
             mark_of(plan),
@@ -259,14 +252,14 @@ class WriteService:
             error.add_note(f"Not audited either: {lost.message}")
 
     def _entries(self, plan: Plan, asker: Asker, outcome: str, how: str = "") -> list[Entry]:
-        """Return the audit's rows, one for each memory; they hold no secret."""
+        """Return the audit's rows, one for each memory."""
         return [self._entry(plan, change, asker, outcome, how) for change in plan.changes]
 
     def _entry(self, plan: Plan, change: FileChange, asker: Asker, outcome: str, how: str) -> Entry:
         text = change.old_text if change.after is None else change.new_text
         told = {
             "kind": change.kind,
-            "title": self._redacted(change.title),
+            "title": change.title,
             "flags": [flag.kind for flag in plan.flags if flag.ref == change.ref],
             "agent": asker.agent,
         }
@@ -279,12 +272,9 @@ class WriteService:
             track=change.track,
             ref=change.ref,
             entry=change.entry,
-            text=self._redacted(text),
+            text=text,
             detail=detail_text(told),
         )
-
-    def _redacted(self, text: str) -> str:
-        return redacted(text, self._detector.find(text)) if self._detector else text
 
 
 def answer_of(answerer: Answerer, approval: Approval) -> str:
