@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from recall.disk.memorywrites import MemoryWrites
     from recall.disk.proposals import StoredProposals
     from recall.disk.store import Store
-    from recall.engine.dreaming import Dreamer, Proposing
+    from recall.engine.dreaming import Dreamer
+    from recall.engine.dreamt import Proposing
     from recall.engine.ports import Annotator, Detector
     from recall.engine.proposing import Deciding
     from recall.engine.writing import WriteService
@@ -97,13 +98,17 @@ class Writing(Auditing):
             longest=settings.limits.ref_turn,
             agent=settings.agent,
             merger=merger,
+            secret=self.detector().find,
         )
 
     def dreams(self) -> Proposing:
         """Return how findings of dreams become proposals, each once."""
-        from recall.engine.dreaming import Proposing
+        from recall.engine.dreamt import Proposing
 
-        return Proposing(self.writes, self.proposals(), agent=self.settings.agent)
+        def let_go(number: int, why: str) -> None:
+            self.deciding().let_go(number, why)
+
+        return Proposing(self.writes, self.proposals(), let_go, agent=self.settings.agent)
 
     def proposals(self) -> StoredProposals:
         """Return the writes about this corpus that wait for a person."""

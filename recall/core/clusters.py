@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from functools import lru_cache
 from heapq import nsmallest
 from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
+from recall.core.lazy import pattern
 from recall.core.nearness import MOST_BLOCKS, Compared, adds_nothing, taken_apart
 from recall.core.question import STOP_WORDS
 from recall.core.sentences import words
@@ -32,42 +34,76 @@ _STAMP: Final = frozenset(
 _SKETCH: Final = 16  # smallest hashes that stand for a text
 _SHARED: Final = 3  # of them in common make two texts worth comparing
 _COMMON: Final = 50  # hashes that more texts have tell nothing
+_AT_HAND: Final = 64  # memories that are kept taken apart
+_QUOTED = pattern(r"(?m)^[ \t]{0,3}>.*\n?")
 _HELD: Final = 0.6  # share of the shorter one's sentences that does so as well
 
 
-class Member(NamedTuple):
-    """A memory that may belong to a group."""
+class Sketch(NamedTuple):
+    """What is kept of a memory until it is known that it is worth comparing with another."""
 
     ref: str
+    size: int
+    """Characters of its text."""
+    words: int
+    sentences: int
+    pairs: tuple[int, ...]
+    """The smallest hashes of its pairs of words."""
+    lines: tuple[int, ...]
+    """Hashes of its sentences."""
+
+
+class Member(NamedTuple):
+    """A memory that is compared."""
+
     title: str
     text: str
     apart: Compared
 
 
-def member(ref: str, title: str, text: str) -> Member:
-    """Return the memory, taken apart."""
-    return Member(ref, title, text, taken_apart(title, text))
+def sketch(ref: str, title: str, text: str) -> Sketch:
+    """Return what is kept of a memory."""
+    one = member(title, text)
+    found = words(one.text)
+    pairs = {zlib.crc32(f"{a} {b}".encode()) for a, b in pairwise([*words(title), *found])}
+    lines = {hash(frozenset(said.items())) for said in one.apart.sentences}
+    smallest = tuple(nsmallest(_SKETCH, pairs))
+    return Sketch(ref, len(text), len(found), len(one.apart.sentences), smallest, tuple(lines))
 
 
-def clusters(members: Sequence[Member]) -> list[tuple[Member, ...]]:
-    """Return groups of two and more that say the same, each member in one at most.
+def member(title: str, text: str) -> Member:
+    """Return a memory, taken apart. What it quotes says nothing, unless it says nothing else:
+    several facts may quote the same words.
+    """
+    own = _QUOTED.sub("", text)
+    text = own if own.strip() else text
+    return Member(title, text, taken_apart(title, text))
 
-    Of a group the longest text comes first, and each of the others is like that one; then by ref.
+
+def clusters(
+    sketches: Sequence[Sketch], read: Callable[[str], Member | None]
+) -> list[tuple[str, ...]]:
+    """Return the refs of groups of two and more that say the same, each in one at most.
+
+    `read` gives a memory by its ref, None where it can't be read any more. Of a group the longest
+    text comes first, and each of the others is like that one; then by ref.
     """
     near: dict[int, set[int]] = defaultdict(set)
-    for one, other in sorted(_candidates(members)):
-        if alike(members[one], members[other]):
+    at_hand = lru_cache(_AT_HAND)(lambda number: read(sketches[number].ref))
+    for one, other in sorted(_candidates(sketches)):
+        first, second = at_hand(one), at_hand(other)
+        if first and second and alike(first, second):
             near[one].add(other)
             near[other].add(one)
     groups, taken = [], set[int]()
-    for centre in sorted(near, key=lambda at: (-len(members[at].text), members[at].ref)):
+    for centre in sorted(near, key=lambda at: (-sketches[at].size, sketches[at].ref)):
         if centre in taken:
             continue
-        others = sorted(near[centre] - taken, key=lambda at: members[at].ref)[: MOST - 1]
+        others = sorted(near[centre] - taken, key=lambda at: sketches[at].ref)[: MOST - 1]
         if others:
             taken.update((centre, *others))
-            groups.append(tuple(members[at] for at in (centre, *others)))
-    return sorted(groups, key=lambda group: group[0].ref)
+            groups.append(tuple(sketches[at].ref for at in (centre, *others)))
+    return sorted(groups)
 
 
 def alike(one: Member, other: Member) -> bool:
@@ -140,20 +176,15 @@ def _telling(title: str, other: str) -> Set[str]:
     return {word for word in words(title) if word not in STOP_WORDS} - set(words(other))
 
 
-def _candidates(members: Sequence[Member]) -> set[tuple[int, int]]:
+def _candidates(sketches: Sequence[Sketch]) -> set[tuple[int, int]]:
     """Return pairs of numbers that are worth comparing, the smaller one first."""
-    shared: Counter[tuple[int, int]] = Counter()
-    for pair in _pairs([_sketch(one) for one in members]):
-        shared[pair] += 1
-    least = [min(_SHARED, len(words(one.text)) // 2 or 1) for one in members]
-    found = {pair for pair, times in shared.items() if times >= min(least[i] for i in pair)}
-    held: Counter[tuple[int, int]] = Counter()
-    for pair in _pairs([_lines(one) for one in members]):
-        held[pair] += 1
-    return found | {
+    shared = Counter(_pairs([one.pairs for one in sketches]))
+    least = [min(_SHARED, one.words // 2 or 1) for one in sketches]
+    held = Counter(_pairs([one.lines for one in sketches]))
+    return {pair for pair, times in shared.items() if times >= min(least[at] for at in pair)} | {
         pair
         for pair, times in held.items()
-        if times >= _HELD * min(len(members[at].apart.sentences) for at in pair)
+        if times >= _HELD * min(sketches[at].sentences for at in pair)
     }
 
 
@@ -166,13 +197,3 @@ def _pairs(keys: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
     for several in places.values():
         if len(several) <= _COMMON:
             yield from combinations(several, 2)
-
-
-def _sketch(one: Member) -> list[int]:
-    found = [*words(one.title), *words(one.text)]
-    pairs = {zlib.crc32(f"{a} {b}".encode()) for a, b in pairwise(found)}
-    return nsmallest(_SKETCH, pairs)
-
-
-def _lines(one: Member) -> list[int]:
-    return list({hash(frozenset(said.items())) for said in one.apart.sentences})

@@ -95,6 +95,16 @@ def link_to(path: str, target: str) -> str:
     return quote(posixpath.relpath(target, posixpath.dirname(path) or "."), safe="/@+~")
 
 
+def moved(text: str, path: str) -> str:
+    """Return the text of the file `path` as it says the same in its root's own folder."""
+    folder = posixpath.dirname(path)
+    if not folder:
+        return text
+    links = (one for one in references(text) if one.kind == LINK)
+    there = {one: posixpath.normpath(posixpath.join(folder, one.target)) for one in links}
+    return mended(text, {one: quote(target, safe="/@+~") for one, target in there.items()})
+
+
 def mended(text: str, better: Mapping[Reference, str]) -> str:
     """Return the text with other targets in place of some references."""
     out, last = [], 0

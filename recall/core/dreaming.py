@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from recall.core.derive import plain
 from recall.core.digest import sha256
 from recall.core.metadata import MAX_KEYWORDS, MAX_KEYWORDS_TOTAL, MAX_SCENARIOS
+from recall.core.sink import shorten
+from recall.core.splitting import Part
 from recall.core.writing import CONSOLIDATE, REPLACE, Draft, Write
 from recall.model import Memory
 from recall.structs import Struct
@@ -16,8 +19,10 @@ DUPLICATES: Final = "duplicates"
 BROKEN: Final = "broken"
 """References to what is not there."""
 LONG: Final = "long"
-"""A memory that no turn can read whole."""
+"""Memories that no turn can read whole."""
 KINDS: Final = (DUPLICATES, BROKEN, LONG)
+
+_TITLE, _DESCRIPTION = 120, 300  # characters, of a part of a memory
 
 
 class Finding(Struct):
@@ -30,16 +35,18 @@ class Finding(Struct):
     write: Write | None = None
     details: tuple[str, ...] = ()
     """A line for each thing that it is about."""
-    key: tuple[str, ...] = ()
-    """What else makes it this finding and no other, beside its kind and refs."""
+    read: tuple[str, ...] = ()
+    """Digests of the texts of its memories."""
+    why: str = ""
+    """Why it can't be proposed, where it can't."""
 
     @property
     def mark(self) -> str:
-        """Return what names the finding in every dream, as long as it is the same one.
+        """Return what names the finding in every dream, as long as its memories say the same.
 
         The text that would be written is no part of it: a model words it differently each time.
         """
-        parts = (self.kind, *sorted(self.refs), *sorted(self.key))
+        parts = (self.kind, *sorted(map(" ".join, zip(self.refs, self.read, strict=True))))
         return "dream-" + sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -68,6 +75,28 @@ def consolidation(memories: Sequence[Memory], text: str) -> Write:
 def correction(memory: Memory, text: str) -> Write:
     """Return the write that gives a memory another text."""
     return Write(REPLACE, (Draft(text=text),), (memory.ref,))
+
+
+def division(memory: Memory, parts: Sequence[Part]) -> Write:
+    """Return the write that replaces a memory by several, named after it and their headings.
+
+    A structured memory's category is theirs too; what else they need is made up from their texts.
+    """
+    drafts = []
+    for number, part in enumerate(parts, 1):
+        about = [one for heading in part.headings if (one := plain(heading))]
+        title = f"{memory.title} ({number} of {len(parts)})"
+        said = ", ".join(about)
+        drafts.append(
+            Draft(
+                text=part.text.strip("\n"),
+                scope=memory.scope,
+                title=shorten(f"{title}: {about[0]}" if about else title, _TITLE),
+                description=shorten(said, _DESCRIPTION) if len(about) > 1 else "",
+                category=memory.category if memory.structured else "",
+            )
+        )
+    return Write(CONSOLIDATE, tuple(drafts), (memory.ref,))
 
 
 def _first_of(words: Iterable[str]) -> tuple[str, ...]:

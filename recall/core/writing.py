@@ -73,6 +73,8 @@ class Write(Struct):
     track: str = ""
     at: str = ""
     """When it was asked for, as ISO 8601 in UTC, once it is settled."""
+    read: tuple[str, ...] = ()
+    """Digests of the targets' texts as they were read for it; empty: it does not go by them."""
 
 
 class Asker(NamedTuple):

@@ -26,7 +26,8 @@ def draft_values(draft: Draft) -> dict[str, Any]:
 def write_of(values: Mapping[str, Any]) -> Write:
     """Return the write that these values are of."""
     drafts = tuple(draft_of(one) for one in values["drafts"])
-    return Write(**{**values, "drafts": drafts, "targets": tuple(values["targets"])})
+    texts = {name: tuple(values.get(name, ())) for name in ("targets", "read")}
+    return Write(**{**values, "drafts": drafts, **texts})
 
 
 def draft_of(values: Mapping[str, Any]) -> Draft:

@@ -63,7 +63,12 @@ class StoredProposals:
         now = self._now()
         with self._db.writing() as db:
             old = now - _KEPT_DAYS * _DAY_S
-            db.execute("DELETE FROM proposal WHERE state != ? AND expires < ?", (PENDING, old))
+            # What a dream found, and a person did not want, is never proposed again.
+            db.execute(
+                "DELETE FROM proposal WHERE state != ? AND expires < ?"
+                " AND NOT (source = 'dream' AND state = ?)",
+                (PENDING, old, DISMISSED),
+            )
             known = (
                 "SELECT number FROM proposal"
                 " WHERE corpus = ? AND state = ? AND mark = ? AND expires > ?"

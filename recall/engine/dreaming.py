@@ -6,30 +6,27 @@ It reads and proposes. Nothing is written, and nothing of a person's is ever dec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from recall.core.clusters import Member, clusters, member
-from recall.core.dangling import (
-    LINK,
-    PATH,
-    REF,
-    WIKI,
-    Reference,
-    beside,
-    line_of,
-    link_to,
-    mended,
-    references,
-)
+from recall.core.audit import text_digest
+from recall.core.clusters import Member, Sketch, clusters, member, sketch
+from recall.core.dangling import WIKI, Reference, line_of, mended, moved, references
 from recall.core.drafts import text_of
-from recall.core.dreaming import BROKEN, DUPLICATES, LONG, Finding, consolidation, correction
+from recall.core.dreaming import (
+    BROKEN,
+    DUPLICATES,
+    LONG,
+    Finding,
+    consolidation,
+    correction,
+    division,
+)
 from recall.core.facts import lost
 from recall.core.merging import merged
-from recall.core.refs import RefIndex, make_ref, split_ref
-from recall.core.snapshot import Snapshot
+from recall.core.splitting import split
 from recall.core.writing import MAX_TEXT, Asker, may_change
-from recall.engine.writing import WriteService
-from recall.errors import AnnotationError, WriteError
+from recall.engine.pointing import Known, Pointing
+from recall.errors import AnnotationError
 from recall.model import Memory
 from recall.structs import replace
 
@@ -37,14 +34,16 @@ if TYPE_CHECKING:
     from recall.engine.ports import Merger, Places, Store
 
 SOURCE: Final = "dream"
-_EXTENSIONS: Final = (".md", ".markdown", ".mdx")
 
 
-class Read(NamedTuple):
-    """A memory with its text, as drafts have it."""
+class Looked(NamedTuple):
+    """What is kept of a memory that was looked at; its text is not."""
 
     memory: Memory
-    text: str
+    size: int
+    pointed: Sequence[Reference]
+    sketch: Sketch | None
+    """None for an empty one."""
 
 
 class Dreamer:
@@ -56,17 +55,20 @@ class Dreamer:
         places: Places,
         *,
         longest: int,
+        secret: Callable[[str], Sequence[object]],
         agent: str = "",
         merger: Merger | None = None,
     ) -> None:
         """`longest` is how many characters of one memory a turn may read. `merger` words the text
-        of consolidations; where it loses a fact, or fails, the mechanical one stands.
+        of consolidations; where it loses a fact, or fails, the mechanical one stands. It is not
+        shown texts of which `secret` says that they hold one.
         """
         self._store = store
         self._places = places
         self._longest = longest
         self._asker = Asker(SOURCE, agent=agent)
         self._merger = merger
+        self._secret = secret
         self.trouble: list[str] = []
         """Why the merger was not used, where it was not."""
 
@@ -79,18 +81,25 @@ class Dreamer:
         a finding that is not wanted comes without a write.
         """
         snapshot = self._store.refresh()
-        read = [
-            Read(memory, text)
+        looked = {
+            memory.ref: one
             for memory in sorted(snapshot.memories.values(), key=lambda memory: memory.ref)
             if memory.scope == scope
             and not may_change(memory, self._asker)
-            and (text := self._text(memory)) is not None
-        ]
-        known = _Known(snapshot, self._places)
-        pointed = {one.memory.ref: references(one.text) for one in read}
-        yield from self._duplicates(scope, read, wanted, known.pointing(read, pointed))
-        yield from self._broken(scope, read, known, pointed)
-        yield from self._long(scope, read)
+            and (one := self._looked(memory)) is not None
+        }
+        known = Known(snapshot, self._places)
+        pointing = known.pointing((one.memory, one.pointed) for one in looked.values())
+        yield from self._duplicates(scope, looked, wanted, pointing)
+        yield from self._broken(scope, looked, known)
+        yield from self._long(scope, looked)
+
+    def _looked(self, memory: Memory) -> Looked | None:
+        text = self._text(memory)
+        if text is None:
+            return None
+        sketched = sketch(memory.ref, memory.title, text) if text else None
+        return Looked(memory, len(text), references(text), sketched)
 
     def _text(self, memory: Memory) -> str | None:
         try:
@@ -103,39 +112,49 @@ class Dreamer:
     def _duplicates(
         self,
         scope: str,
-        read: Sequence[Read],
+        looked: Mapping[str, Looked],
         wanted: Callable[[Finding], bool],
-        pointing: Mapping[str, Sequence[str]],
+        pointing: Pointing,
     ) -> Iterator[Finding]:
-        by_ref = {one.memory.ref: one for one in read}
-        kinds: dict[tuple[int, str, str], list[Member]] = {}
-        for one in read:
-            its = one.memory
-            if one.text:
-                kind = (its.root, its.type, its.agent)
-                kinds.setdefault(kind, []).append(member(its.ref, its.title, one.text))
-        home = min((one.memory.root for one in read), default=0)
-        for (root, _, _), members in kinds.items():
-            for group in clusters(members):
-                found = _duplicate(scope, [by_ref[one.ref] for one in group], pointing)
-                if root != home:
-                    yield found  # new memories go to the scope's first folder: they would move
-                elif wanted(found):
-                    yield self._consolidated(found, [by_ref[one.ref] for one in group])
-                else:
-                    yield found
+        kinds: dict[tuple[int, str, str], list[Sketch]] = {}
+        for one in looked.values():
+            if one.sketch:
+                its = one.memory
+                kinds.setdefault((its.root, its.type, its.agent), []).append(one.sketch)
+        home = min((one.memory.root for one in looked.values()), default=0)
 
-    def _consolidated(self, found: Finding, group: Sequence[Read]) -> Finding:
-        texts = [one.text for one in group]
-        text = self._worded(group[0].memory.title, texts) or merged(texts)
+        def read(ref: str) -> Member | None:
+            memory = looked[ref].memory
+            text = self._text(memory)
+            return member(memory.title, text) if text else None
+
+        for (root, _, _), sketches in kinds.items():
+            for refs in clusters(sketches, read):
+                group = [looked[ref].memory for ref in refs]
+                texts = [self._text(memory) for memory in group]
+                if None in texts:
+                    continue  # gone by now
+                said = [text or "" for text in texts]
+                found = _duplicate(scope, group, said, pointing)
+                if root != home:
+                    why = "new memories go to the scope's first folder, and these stand in another"
+                    yield replace(found, why=why)
+                else:
+                    yield self._consolidated(found, group, said) if wanted(found) else found
+
+    def _consolidated(self, found: Finding, group: Sequence[Memory], said: list[str]) -> Finding:
+        texts = [moved(text, one.path) for text, one in zip(said, group, strict=True)]
+        text = self._worded(group[0].title, texts) or merged(texts)
         if len(text) > MAX_TEXT:
-            return found
-        write = consolidation([one.memory for one in group], text)
-        return replace(found, write=write)
+            return replace(found, why=f"together they have more than {MAX_TEXT:,} characters")
+        return replace(found, write=replace(consolidation(group, text), read=found.read))
 
     def _worded(self, title: str, texts: Sequence[str]) -> str:
         """Return the merger's text, if it holds every fact; else nothing."""
         if self._merger is None:
+            return ""
+        if any(map(self._secret, texts)):
+            self.trouble.append(f"{title!r} was not sent: it holds what looks like a secret")
             return ""
         try:
             text = text_of(self._merger.merge(title, texts))
@@ -153,112 +172,39 @@ class Dreamer:
 
     # --- references
 
-    def _broken(
-        self,
-        scope: str,
-        read: Sequence[Read],
-        known: _Known,
-        pointed: Mapping[str, Sequence[Reference]],
-    ) -> Iterator[Finding]:
+    def _broken(self, scope: str, looked: Mapping[str, Looked], known: Known) -> Iterator[Finding]:
         wiki = any(  # else double brackets mean something else here
             known.is_there(one.memory, its)
-            for one in read
-            for its in pointed[one.memory.ref]
+            for one in looked.values()
+            for its in one.pointed
             if its.kind == WIKI
         )
-        for one in read:
+        for one in looked.values():
             gone = [
                 its
-                for its in pointed[one.memory.ref]
+                for its in one.pointed
                 if (wiki or its.kind != WIKI) and known.is_there(one.memory, its) is False
             ]
-            if gone:
-                yield _broken(scope, one, gone, known)
+            text = self._text(one.memory) if gone else None
+            if text is not None and references(text) == one.pointed:
+                yield _broken(scope, one.memory, text, gone, known)
 
     # --- lengths
 
-    def _long(self, scope: str, read: Sequence[Read]) -> Iterator[Finding]:
-        for one in read:
-            if len(one.text) > self._longest:
-                message = (
-                    f"{one.memory.ref} has {len(one.text):,} characters; a turn reads "
-                    f"{self._longest:,} of one memory. Split it by what it is about."
-                )
-                yield Finding(LONG, scope, (one.memory.ref,), message)
+    def _long(self, scope: str, looked: Mapping[str, Looked]) -> Iterator[Finding]:
+        home = min((one.memory.root for one in looked.values()), default=0)
+        for one in looked.values():
+            if one.size > self._longest and (text := self._text(one.memory)):
+                yield _long(scope, one.memory, text, self._longest, home)
 
 
-class _Known:
-    """Whether what a memory points at is there, and where it went if not."""
-
-    def __init__(self, snapshot: Snapshot, places: Places) -> None:
-        self._memories = snapshot.memories
-        self._places = places
-        self._index = RefIndex(snapshot.memories)
-        self._named: dict[str, set[str]] = {}
-        for memory in snapshot.memories.values():
-            for name in (_stem(memory.path), memory.title):
-                self._named.setdefault(name.casefold(), set()).add(memory.ref)
-
-    def is_there(self, memory: Memory, its: Reference) -> bool | None:
-        """Return whether a reference leads somewhere; None where that can't be told."""
-        if its.kind == REF:
-            scopes = {one.scope for one in self._memories.values()}
-            if its.target.partition(":")[0] not in scopes:
-                return None
-            return self._index.resolve(its.target) is not None
-        if its.kind == WIKI:
-            return bool(self._named.get(_stem(its.target).casefold()))
-        if its.kind == LINK:
-            below = beside(memory.path, its.target)
-            if below is not None and make_ref(memory.scope, below) in self._memories:
-                return True
-            return self._places.beside(memory, its.target)
-        return self._places.in_project(memory, its.target)
-
-    def pointing(
-        self, read: Sequence[Read], pointed: Mapping[str, Sequence[Reference]]
-    ) -> dict[str, list[str]]:
-        """Return by ref the refs of the memories that point at it."""
-        found: dict[str, dict[str, None]] = {}
-        for one in read:
-            for its in pointed[one.memory.ref]:
-                there = self._meant(one.memory, its)
-                if there != one.memory.ref:
-                    found.setdefault(there, {})[one.memory.ref] = None
-        return {ref: list(others) for ref, others in found.items()}
-
-    def _meant(self, memory: Memory, its: Reference) -> str:
-        """Return the ref of the memory that a reference leads to; empty for none or several."""
-        if its.kind == REF:
-            return self._index.resolve(its.target) or ""
-        if its.kind == WIKI:
-            named = self._named.get(_stem(its.target).casefold(), set())
-            return next(iter(named)) if len(named) == 1 else ""
-        below = beside(memory.path, its.target) if its.kind == LINK else None
-        ref = make_ref(memory.scope, below) if below else ""
-        return ref if ref in self._memories else ""
-
-    def better(self, memory: Memory, its: Reference) -> str:
-        """Return what the reference should say; empty where no memory or several may be meant."""
-        if its.kind == REF:
-            return self._index.suggest(its.target) or ""
-        if its.kind == PATH or not (its.kind == WIKI or its.target.endswith(_EXTENSIONS)):
-            return ""
-        if its.kind == WIKI:
-            meant = self._index.suggest(f"{memory.scope}:{its.target}")
-            parts = split_ref(meant) if meant else None
-            return _stem(parts[1]) if parts else ""
-        moved = self._named.get(_stem(its.target).casefold(), set()) - {memory.ref}
-        if len(moved) != 1:
-            return ""
-        there = self._memories[moved.pop()]
-        if (there.scope, there.root) != (memory.scope, memory.root):
-            return ""
-        return link_to(memory.path, there.path)
-
-
-def _duplicate(scope: str, group: Sequence[Read], pointing: Mapping[str, Sequence[str]]) -> Finding:
-    refs = tuple(one.memory.ref for one in group)
+def _duplicate(
+    scope: str,
+    group: Sequence[Memory],
+    texts: Sequence[str],
+    pointing: Pointing,
+) -> Finding:
+    refs = tuple(memory.ref for memory in group)
     message = f"{len(refs)} memories say the same: {', '.join(refs)}."
     details = [
         f"{other} points at {ref}"
@@ -266,94 +212,37 @@ def _duplicate(scope: str, group: Sequence[Read], pointing: Mapping[str, Sequenc
         for other in pointing.get(ref, ())
         if other not in refs
     ]
-    return Finding(DUPLICATES, scope, refs, message, details=tuple(details))
+    return Finding(DUPLICATES, scope, refs, message, details=tuple(details), read=_digests(texts))
 
 
-def _broken(scope: str, one: Read, gone: Sequence[Reference], known: _Known) -> Finding:
-    better = {its: found for its in gone if (found := known.better(one.memory, its))}
+def _broken(
+    scope: str, memory: Memory, text: str, gone: Sequence[Reference], known: Known
+) -> Finding:
+    better = {its: found for its in gone if (found := known.better(memory, its))}
     details = []
     for its in gone:
-        line = f"line {line_of(one.text, its.start)}: the {its.kind} {its.target}"
+        line = f"line {line_of(text, its.start)}: the {its.kind} {its.target}"
         details.append(f"{line} → {better[its]}" if its in better else f"{line} is not there")
-    message = f"{one.memory.ref} points at what is not there."
-    write = correction(one.memory, mended(one.text, better)) if better else None
-    key = tuple(its.target for its in gone)
-    return Finding(BROKEN, scope, (one.memory.ref,), message, write, tuple(details), key)
+    read = _digests([text])
+    write = replace(correction(memory, mended(text, better)), read=read) if better else None
+    message = f"{memory.ref} points at what is not there."
+    return Finding(BROKEN, scope, (memory.ref,), message, write, tuple(details), read)
 
 
-def _stem(path: str) -> str:
-    name = path.rpartition("/")[2]
-    for extension in _EXTENSIONS:
-        name = name.removesuffix(extension)
-    return name
+def _long(scope: str, memory: Memory, text: str, longest: int, home: int) -> Finding:
+    message = f"{memory.ref} has {len(text):,} characters; a turn reads {longest:,} of one memory."
+    read = _digests([text])
+    found = Finding(LONG, scope, (memory.ref,), message, read=read)
+    parts = split(moved(text, memory.path), longest) if memory.root == home else []
+    if not parts:
+        return replace(found, why="no headings divide it into parts that are short enough")
+    headings = [", ".join(part.headings[:3]) or memory.title for part in parts]
+    details = tuple(
+        f"part {number}: {len(part.text):,} characters: {heading}"
+        for number, (part, heading) in enumerate(zip(parts, headings, strict=True), 1)
+    )
+    return replace(found, write=replace(division(memory, parts), read=read), details=details)
 
 
-class Told(Protocol):
-    """A proposal, as far as a dream looks at it."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def state(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def session(self) -> str: ...
-
-
-class Kept(Protocol):
-    """Where proposals are kept."""
-
-    def listed(self, states: tuple[str, ...]) -> Sequence[Told]:
-        """Return the proposals in these states, the oldest first."""
-
-
-class Outcome(NamedTuple):
-    """What became of a finding.
-
-    `proposed`; `pending`, `approved`, `dismissed` or `expired`: what the earlier proposal of that
-    number is; `found`: it is only told; `left` for another run; `refused`, with why.
-    """
-
-    finding: Finding
-    state: str
-    proposal: int = 0
-    why: str = ""
-
-
-class Proposing:
-    """Makes findings proposals: each one once, whatever a person decided on it."""
-
-    def __init__(self, writes: Callable[[], WriteService], kept: Kept, *, agent: str = "") -> None:
-        self._writes = writes
-        self._agent = agent
-        states = ("pending", "approved", "dismissed", "expired")
-        self._seen = {one.session: one for one in kept.listed(states) if one.source == SOURCE}
-        self._full = ""
-
-    def seen(self, finding: Finding) -> bool:
-        """Tell whether the finding was proposed before: it waits, or was decided on."""
-        return finding.mark in self._seen
-
-    def told(self, finding: Finding) -> Outcome:
-        """Return what is known of a finding that is not proposed now."""
-        before = self._seen.get(finding.mark)
-        if before is None:
-            return Outcome(finding, "found")
-        return Outcome(finding, before.state, before.number)
-
-    def propose(self, finding: Finding) -> Outcome:
-        """Make a finding that has a write a proposal, if it was none before."""
-        if finding.write is None or self.seen(finding):
-            return self.told(finding)
-        if self._full:
-            return Outcome(finding, "left", why=self._full)
-        asker = Asker(SOURCE, session=finding.mark, agent=self._agent)
-        try:
-            done = self._writes().propose(finding.write, asker)
-        except WriteError as error:
-            if error.code == "TOO_MANY_PROPOSALS":
-                self._full = error.message
-                return Outcome(finding, "left", why=error.message)
-            return Outcome(finding, "refused", why=error.message)
-        return Outcome(finding, "proposed", done.proposal)
+def _digests(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(text_digest, texts))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 
+from recall.core.audit import text_digest
 from recall.core.drafts import changed_file, checked, new_file, text_of
 from recall.core.metadata import MAX_TAGS, parse_memory
 from recall.core.naming import file_name
@@ -51,7 +52,7 @@ _COUNTS = {
     SEED: ((1, MAX_SEEDS), (0, 0)),
     REPLACE: ((1, 1), (1, 1)),
     REMOVE: ((0, 0), (1, MAX_TARGETS)),
-    CONSOLIDATE: ((1, 1), (1, MAX_TARGETS)),
+    CONSOLIDATE: ((1, MAX_TARGETS), (1, MAX_TARGETS)),
     RESTORE: ((0, 0), (1, 1)),
 }
 
@@ -96,7 +97,8 @@ class Planner:
             drafts = tuple(checked(draft, new=False) for draft in drafts)
         else:
             if write.action == CONSOLIDATE:
-                drafts = (self._inherited(drafts[0], self.targets(write, asker, snapshot)),)
+                memories = self.targets(write, asker, snapshot)
+                drafts = tuple(self._inherited(draft, memories) for draft in drafts)
             drafts = self._completed(drafts, asker, snapshot, at)
         return replace(write, drafts=drafts, at=at)
 
@@ -162,6 +164,7 @@ class Planner:
             return Plan(write.action, self._restorer.changes(write.targets[0]))
         names: set[tuple[str, str]] = set()
         targets = self.targets(write, asker, snapshot) if write.targets else []
+        self._unchanged(targets, write.read)
         changes: list[FileChange] = []
         if write.action == REPLACE:
             changes += self._changed(targets[0], write.drafts[0], write.at)
@@ -184,6 +187,17 @@ class Planner:
             _may(memory, asker)
             found[memory.ref] = memory
         return list(found.values())
+
+    def _unchanged(self, targets: Sequence[Memory], read: Sequence[str]) -> None:
+        """Raise where a target does not say any more what the write goes by."""
+        for memory, digest in zip(targets, read, strict=bool(read)):
+            if text_digest(self._text(memory) or "") != digest:
+                raise WriteError(
+                    "WRITE_SUPERSEDED",
+                    f"{memory.ref} was changed since this was proposed.",
+                    fix="Dismiss it; the next dream looks at what is there by then.",
+                    refs=[memory.ref],
+                )
 
     def _text(self, memory: Memory) -> str | None:
         try:

@@ -115,6 +115,11 @@ class Deciding:
         self._note(found, "-dismissed", by)
         self._kept.settle(number, DISMISSED)
 
+    def let_go(self, number: int, why: str) -> None:
+        """Let a proposal expire before its time, and audit why."""
+        self._note(self._kept.waiting(number), "-expired", why)
+        self._kept.settle(number, EXPIRED)
+
     def edit(self, number: int, draft: Draft) -> Shown:
         """Put other words in a proposal's draft; returns it as it would be made now.
 

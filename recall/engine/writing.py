@@ -85,8 +85,9 @@ class WriteService:
     def propose(self, write: Write, asker: Asker) -> Written:
         """Keep the write as a proposal, even where the settings would let it through at once.
 
-        For who only ever proposes (recall dream). Raises WriteError, WRITE_DENIED where the
-        settings refuse it or want no proposals.
+        For who only ever proposes what memories say already (recall dream). Raises WriteError:
+        WRITE_DENIED where the settings refuse it or want no proposals, SECRET_FOUND where it
+        holds a secret: that must neither be kept here nor lost.
         """
         write = self.settled(write, asker)
         plan = self.planned(write, asker)
@@ -97,6 +98,13 @@ class WriteService:
         if self._wishes.unanswered == "deny":
             return self.decided(
                 write, asker, plan, Decision(UNAVAILABLE, "no proposals are wanted")
+            )
+        if self._secrecy.kept(write, plan.changes) != write:
+            raise WriteError(
+                "SECRET_FOUND",
+                "The text holds what looks like a secret, which would be lost: what waits holds "
+                "none.",
+                fix="Change these memories yourself.",
             )
         return self._proposed(write, asker, plan)
 

@@ -8,7 +8,7 @@ import click
 
 from recall.app import Recall
 from recall.core.dreaming import BROKEN, DUPLICATES, LONG, Finding
-from recall.engine.dreaming import Outcome
+from recall.engine.dreamt import Outcome
 from recall.errors import RequestError
 from recall.faces.cli import EXIT_OK, Common, common_options, emit, say, warn
 from recall.faces.show import count
@@ -20,6 +20,8 @@ _HEADINGS = {
     LONG: "Memories that no turn reads whole",
 }
 _USUAL = ("project", "user")
+_SHOWN = 20
+"""Findings of a kind and scope that are shown; --json has all."""
 
 
 @click.command()
@@ -47,7 +49,7 @@ _USUAL = ("project", "user")
 )
 @common_options
 def dream(common: Common, scopes: tuple[str, ...], dry_run: bool, most: int, model: bool) -> int:
-    """Look for memories that say the same, and for references to what is gone.
+    """Look for memories that say the same, are too long, or point at what is gone.
 
     Each scope is looked at by itself, offline. What can be put right becomes a proposal, never
     more than once: you decide with `recall proposals`. Nothing is written or deleted here.
@@ -83,14 +85,15 @@ def _dreamt(
     def wanted(finding: Finding) -> bool:
         return not dreams.seen(finding) and sum(map(_counts, outcomes)) < most
 
+    if not dry_run:
+        dreams.tidy()
     for scope in scopes:
         for finding in dreamer.find(scope, wanted):
-            if dry_run or finding.write is None or dreams.seen(finding):
-                outcomes.append(dreams.told(finding))
-            elif wanted(finding):
-                outcomes.append(dreams.propose(finding))
-            else:
+            possible = not finding.why and (finding.write or finding.kind == DUPLICATES)
+            if possible and not dreams.seen(finding) and not wanted(finding):
                 outcomes.append(Outcome(finding, "left"))
+            else:
+                outcomes.append(dreams.propose(finding, dry_run=dry_run))
     return outcomes, dreamer.trouble
 
 
@@ -99,15 +102,15 @@ def _counts(one: Outcome) -> bool:
 
 
 def _show(found: list[Outcome], dry_run: bool, common: Common) -> None:
-    for scope in dict.fromkeys(one.finding.scope for one in found):
+    new = [one for one in found if one.state not in ("approved", "dismissed")]
+    for scope in dict.fromkeys(one.finding.scope for one in new):
         for kind, heading in _HEADINGS.items():
-            here = [o for o in found if (o.finding.scope, o.finding.kind) == (scope, kind)]
+            here = [o for o in new if (o.finding.scope, o.finding.kind) == (scope, kind)]
             if here:
                 say(f"{heading} ({scope}):")
-            for one in here:
-                say(f"- {one.finding.message}{_state(one, dry_run)}")
-                for line in one.finding.details:
-                    say(f"    {line}")
+                _show_kind(here, dry_run)
+    if len(found) > len(new):
+        say(f"{count(len(found) - len(new), 'finding', 'findings')} you have decided on before.")
     made = [one.proposal for one in found if one.state == "proposed"]
     if made:
         say(f"{count(len(made), 'proposal', 'proposals')}; nothing is written yet.")
@@ -115,6 +118,17 @@ def _show(found: list[Outcome], dry_run: bool, common: Common) -> None:
         say(f"  recall proposals approve{common.repeated()} {numbers}")
     elif not found:
         say("Nothing was found.")
+
+
+def _show_kind(here: list[Outcome], dry_run: bool) -> None:
+    """Show the findings of one kind, those first that are or may become proposals."""
+    first = sorted(here, key=lambda one: not (one.proposal or one.finding.write))
+    for one in first[:_SHOWN]:
+        say(f"- {one.finding.message}{_state(one, dry_run)}")
+        for line in one.finding.details:
+            say(f"    {line}")
+    if len(here) > _SHOWN:
+        say(f"- and {len(here) - _SHOWN} more: --json has all.")
 
 
 def _state(one: Outcome, dry_run: bool) -> str:
@@ -125,7 +139,7 @@ def _state(one: Outcome, dry_run: bool) -> str:
     if one.proposal:
         return f" Proposal {one.proposal} was {one.state}."
     if one.why:
-        return f" Not proposed: {one.why}"
+        return f" Not proposed: {one.why.rstrip('.')}."
     if one.state == "left":
         return " Left for another run."
     return " It would be proposed." if dry_run and one.finding.write else ""
@@ -134,7 +148,6 @@ def _state(one: Outcome, dry_run: bool) -> str:
 def _values(one: Outcome) -> dict[str, Any]:
     found = one.finding
     write = found.write
-    text = write.drafts[0].text if write else None
     return {
         "kind": found.kind,
         "scope": found.scope,
@@ -142,7 +155,7 @@ def _values(one: Outcome) -> dict[str, Any]:
         "message": found.message,
         "details": list(found.details),
         "action": write.action if write else None,
-        "text": text,
+        "texts": [draft.text for draft in write.drafts] if write else [],
         "state": one.state,
         "proposal": one.proposal or None,
         "why": one.why,
