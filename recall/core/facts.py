@@ -32,12 +32,23 @@ def facts(text: str) -> frozenset[str]:
     return frozenset(one for fact in found if (one := " ".join(fact.split()).strip(_EDGES)))
 
 
+class Held:
+    """What a text states, for asking about many others whether it states theirs as well."""
+
+    def __init__(self, text: str) -> None:
+        self._whole = " ".join(normalize(text).split())
+        self._facts = facts(text)
+
+    def lacks(self, source: str) -> list[str]:
+        """Return the facts of a source that the text does not hold, in order."""
+        wanted = facts(source) - self._facts
+        return sorted(fact for fact in wanted if not _stands(fact, self._whole))
+
+
 def lost(sources: list[str], result: str) -> list[str]:
     """Return the facts of any source that the result does not hold, in order."""
-    whole = " ".join(normalize(result).split())
-    known = facts(result)
-    wanted = {fact for source in sources for fact in facts(source)} - known
-    return sorted(fact for fact in wanted if not _stands(fact, whole))
+    held = Held(result)
+    return sorted({fact for source in sources for fact in held.lacks(source)})
 
 
 def _stands(fact: str, whole: str) -> bool:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from recall.core.facts import lost
+from recall.core.facts import Held
 from recall.core.nearness import says
 from recall.core.sentences import Block, Paragraph, bag, paragraphs, unmarked
 
@@ -42,10 +42,11 @@ def _additions(whole: str, text: str) -> Iterator[_Part]:
     """Yield the parts of a text that say what the whole doesn't, cut to what does so."""
     known = [bag(unmarked(Block(s, kind=p.kind))) for p in paragraphs(whole) for s in p.sentences]
     titles = {_key(part.text) for part in paragraphs(whole) if part.kind == "heading"}
+    held = Held(whole)
     for part in _parts(text):
         if part.kind == "heading":
             continue
-        new = [one for one in part.sentences if _is_new(one, part.kind, known, whole)]
+        new = [one for one in part.sentences if _is_new(one, part.kind, known, whole, held)]
         if not new:
             continue
         heading = part.heading if _key(part.heading) in titles or part.heading else ""
@@ -57,13 +58,13 @@ def _additions(whole: str, text: str) -> Iterator[_Part]:
         yield part._replace(text=kept, sentences=tuple(new), heading=heading)
 
 
-def _is_new(sentence: str, kind: str, known: Sequence[Words], whole: str) -> bool:
+def _is_new(sentence: str, kind: str, known: Sequence[Words], whole: str, held: Held) -> bool:
     words = bag(unmarked(Block(sentence, kind=kind)))
     if not words:
         return sentence.strip() not in whole
     if kind == "code":
         return sentence not in whole
-    return not says(words, known) or bool(lost([sentence], whole))
+    return not says(words, known) or bool(held.lacks(sentence))
 
 
 def _parts(text: str) -> Iterator[_Part]:

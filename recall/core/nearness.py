@@ -76,13 +76,15 @@ def near(title: str, text: str, candidates: Iterable[Known]) -> list[Near]:
 
 def taken_apart(title: str, text: str) -> Compared:
     """Return a text as what is compared of it."""
-    sentences = [one for block in blocks(text) if (one := bag(unmarked(block)))]
+    found = [(block.kind, one) for block in blocks(text) if (one := bag(unmarked(block)))]
+    sentences = [one for _, one in found]
     named = bag(title)
-    if len(sentences) > 1 and sentences[0] == named:
-        sentences = sentences[1:]  # a heading that is the title
+    again = len(found) > 1 and sentences[0] == named
+    if again and found[0][0] == "heading":
+        sentences = sentences[1:]
     whole = Counter(named)
-    for one in sentences:
-        whole.update(one)
+    for one in sentences[again and found[0][0] != "heading" :]:
+        whole.update(one)  # a first sentence that is the title counts once
     return Compared(named, whole, tuple(sentences))
 
 
