@@ -121,8 +121,7 @@ def adds_nothing(draft: Compared, known: Compared) -> bool:
     named = _telling(draft.title)
     if not draft.sentences or not any(named <= words for words in theirs):
         return False
-    heading = draft.title if len(draft.sentences) > 1 else Counter[str]()
-    return all(words == heading or says(words, theirs) for words in draft.sentences)
+    return all(says(words, theirs) for words in draft.sentences)
 
 
 def says(words: Counter[str], theirs: Sequence[Counter[str]]) -> bool:

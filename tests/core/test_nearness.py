@@ -134,3 +134,14 @@ def test_one_sentence_that_is_its_own_title_is_compared_too() -> None:
     assert near(text[:-1].upper(), text.upper(), known)[0].certain
     opposite = text.replace("need", "do not need")
     assert not any(one.certain for one in near(opposite[:-1], opposite, known))
+
+
+def test_a_first_sentence_that_is_the_title_is_compared() -> None:
+    """A memory may say all of it in its title: what the rest has in common with another is not it."""
+    date = "_17 August 2023_"
+    draft = f"Caroline thanks Melanie for her help.\n\n{date}"
+    other = f"Melanie thanks Caroline and values the help that she gave to her.\n\n{date}"
+    found = near(
+        "Caroline thanks Melanie for her help.", draft, [Known("a", "Melanie's thanks", other)]
+    )
+    assert not any(one.certain for one in found)
