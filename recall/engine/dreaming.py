@@ -70,7 +70,7 @@ class Dreamer:
         self._merger = merger
         self._secret = secret
         self.trouble: list[str] = []
-        """Why the merger was not used, where it was not."""
+        """What was not done, and why."""
 
     def find(
         self, scope: str, wanted: Callable[[Finding], bool] = lambda _: True
@@ -91,7 +91,10 @@ class Dreamer:
         known = Known(snapshot, self._places)
         pointing = known.pointing((one.memory, one.pointed) for one in looked.values())
         yield from self._duplicates(scope, looked, wanted, pointing)
-        yield from self._broken(scope, looked, known)
+        if snapshot.status_for([scope]).complete:
+            yield from self._broken(scope, looked, known)
+        else:
+            self.trouble.append(f"not all of {scope} could be read: references were not looked at")
         yield from self._long(scope, looked)
 
     def _looked(self, memory: Memory) -> Looked | None:

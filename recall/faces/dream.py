@@ -10,7 +10,8 @@ from recall.app import Recall
 from recall.core.dreaming import BROKEN, DUPLICATES, LONG, Finding
 from recall.engine.dreamt import Outcome
 from recall.errors import RequestError
-from recall.faces.cli import EXIT_OK, Common, common_options, emit, say, warn
+from recall.faces import show
+from recall.faces.cli import Common, common_options, emit, exit_code, say, warn
 from recall.faces.show import count
 from recall.model import SCOPES
 
@@ -55,14 +56,18 @@ def dream(common: Common, scopes: tuple[str, ...], dry_run: bool, most: int, mod
     more than once: you decide with `recall proposals`. Nothing is written or deleted here.
     """
     with common.open() as recall:
-        found, trouble = _dreamt(recall, _scopes(recall, scopes), dry_run, most, model)
-        if common.json:
-            emit({"findings": [_values(one) for one in found], "warnings": trouble})
-            return EXIT_OK
-        for line in trouble:
-            warn(f"recall: {line}")
+        wanted = _scopes(recall, scopes)
+        status = recall.snapshot().status_for(wanted).to_dict()
+        found, trouble = _dreamt(recall, wanted, dry_run, most, model)
+    if common.json:
+        told = [_values(one) for one in found]
+        emit({"findings": told, "warnings": trouble, "sourceStatus": status})
+        return exit_code(status)
+    for line in (*show.status_lines(status), *(f"recall: {line}" for line in trouble)):
+        warn(line)
+    if found or status["searchedScopes"]:
         _show(found, dry_run, common)
-    return EXIT_OK
+    return exit_code(status)
 
 
 def _scopes(recall: Recall, wished: tuple[str, ...]) -> list[str]:

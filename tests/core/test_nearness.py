@@ -137,7 +137,7 @@ def test_one_sentence_that_is_its_own_title_is_compared_too() -> None:
 
 
 def test_a_first_sentence_that_is_the_title_is_compared() -> None:
-    """A memory may say all of it in its title: what the rest has in common with another is not it."""
+    """A memory may say all of it in its title: the rest alone makes no duplicate of it."""
     date = "_17 August 2023_"
     draft = f"Caroline thanks Melanie for her help.\n\n{date}"
     other = f"Melanie thanks Caroline and values the help that she gave to her.\n\n{date}"

@@ -257,3 +257,20 @@ def test_no_more_wait_than_the_settings_allow(recall: Recall, place: Path) -> No
     wishes = replace(recall.settings.writes, max_proposals=2)
     recall.settings = replace(recall.settings, writes=wishes)
     assert [one.state for one in dream(recall)] == ["proposed", "proposed", "left", "left"]
+
+
+def test_what_could_not_be_read_is_not_called_gone(place: Path) -> None:
+    """Where a folder can't be read no reference is said to lead nowhere, and it is told so."""
+    write(place, "project/deploys.md", "# Deploys\n\nSee [[ines]], [[pager]] and [r](rosa.md).\n")
+    write(place, "project/ines.md", "# Ines\n\nInes works from Lisbon.\n")
+    write(place, "team/pager.md", "# Pager\n\nRosa has the pager.\n")
+    roots = [("project", place / "project"), ("project", place / "team")]
+    with open_recall(
+        roots=roots, cache_dir=place / "cache", state_dir=place / "state", env={}, home=place
+    ) as recall:
+        dreamer = recall.dreamer()
+        (one,) = dreamer.find("project")
+        assert len(one.details) == 1 and dreamer.trouble == []
+        (place / "team").rename(place / "unmounted")
+        assert list(dreamer.find("project")) == []
+        assert "could be read" in dreamer.trouble[0]

@@ -55,6 +55,7 @@ ARGUMENTS = {
     "trash list": [],
     "proposals list": [],
     "audit": [],
+    "dream": ["--dry-run"],
 }
 """What makes each command do its work."""
 DECIDING = (
