@@ -10,6 +10,7 @@ from recall.errors import StoreError
 
 if TYPE_CHECKING:
     from recall.core.budget import Budgets
+    from recall.core.writing import Lost
     from recall.disk.memorywrites import MemoryWrites
     from recall.disk.proposals import StoredProposals
     from recall.disk.store import Store
@@ -99,7 +100,13 @@ class Writing(Auditing):
             agent=settings.agent,
             merger=merger,
             secret=self.detector().find,
+            lost=self._lost,
         )
+
+    def _lost(self) -> list[Lost]:
+        """Return what writes made and removed; nothing where none was ever made."""
+        there = (self.state_dir / "writes.sqlite").exists()
+        return self.write_files().lost() if there else []
 
     def dreams(self) -> Proposing:
         """Return how findings of dreams become proposals, each once."""

@@ -35,6 +35,7 @@ _SKETCH: Final = 16  # smallest hashes that stand for a text
 _SHARED: Final = 3  # of them in common make two texts worth comparing
 _COMMON: Final = 50  # hashes that more texts have tell nothing
 _AT_HAND: Final = 64  # memories that are kept taken apart
+_CODE_NAME = pattern(r"\w*(?:\w_+\w|[a-z][A-Z]|::|\w\.\w)[\w.:]*")
 _QUOTED = pattern(r"(?m)^[ \t]{0,3}>.*\n?")
 _HELD: Final = 0.6  # share of the shorter one's sentences that does so as well
 
@@ -108,6 +109,8 @@ def clusters(
 
 def alike(one: Member, other: Member) -> bool:
     """Tell whether two memories say the same: most words in common, or one adds nothing."""
+    if _of_two_names(one.title, other.title):
+        return False
     short, long = sorted((one, other), key=lambda member: len(member.text))
     if adds_nothing(short.apart, long.apart):
         return True
@@ -170,6 +173,14 @@ def _is_name(word: str, text: str) -> bool:
     if not word.isascii():
         return True
     return word not in text and (word.title() in text or word.upper() in text)
+
+
+def _of_two_names(title: str, other: str) -> bool:
+    """Tell whether each of two titles has a name of code that the other has not: whatever is said
+    below in the same words, it is said of two things.
+    """
+    one, two = set(_CODE_NAME.findall(title)), set(_CODE_NAME.findall(other))
+    return bool(one - two and two - one)
 
 
 def _telling(title: str, other: str) -> Set[str]:

@@ -78,7 +78,8 @@ def _of(kind: str, hits: Iterable[object]) -> Iterator[Reference]:
             continue
         bare = whole.partition("#")[0].partition("?")[0]
         if bare and not _SCHEME.match(bare) and _EXTENSION.search(bare):
-            yield Reference(kind, unquote(bare), start, start + len(bare))
+            path = unquote(bare).replace("\\", "/")  # as some write on Windows
+            yield Reference(kind, path, start, start + len(bare))
 
 
 def beside(path: str, target: str) -> str | None:

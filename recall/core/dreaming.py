@@ -10,7 +10,7 @@ from recall.core.digest import sha256
 from recall.core.metadata import MAX_KEYWORDS, MAX_KEYWORDS_TOTAL, MAX_SCENARIOS
 from recall.core.sink import shorten
 from recall.core.splitting import Part
-from recall.core.writing import CONSOLIDATE, REPLACE, Draft, Write
+from recall.core.writing import CONSOLIDATE, REPLACE, Draft, Lost, Write
 from recall.model import Memory
 from recall.structs import Struct
 
@@ -53,8 +53,9 @@ class Finding(Struct):
 def consolidation(memories: Sequence[Memory], text: str) -> Write:
     """Return the write that replaces memories by one with this text; the first one is its model.
 
-    Title, description and category are the first one's own; keywords and scenarios are those of
-    all, as many as a memory may have. What it has not is left to the annotator.
+    Title and description are the first one's. Of a structured one so is the category, and keywords
+    and scenarios are those of all, as many as a memory may have; else they are left to the
+    annotator.
     """
     first = memories[0]
     structured = bool(first.structured)
@@ -63,8 +64,8 @@ def consolidation(memories: Sequence[Memory], text: str) -> Write:
     draft = Draft(
         text=text,
         scope=first.scope,
-        title=first.title if structured else "",
-        description=first.description if structured else "",
+        title=first.title,
+        description=first.description,
         category=first.category if structured else "",
         keywords=_bounded(keywords) if structured else (),
         usage_scenarios=scenarios[:MAX_SCENARIOS] if structured else (),
@@ -97,6 +98,24 @@ def division(memory: Memory, parts: Sequence[Part]) -> Write:
             )
         )
     return Write(CONSOLIDATE, tuple(drafts), (memory.ref,))
+
+
+def became(lost: Iterable[Lost]) -> dict[str, str]:
+    """Return by ref what each memory that was consolidated became: the ref of the one new file.
+
+    Takes the newest write first.
+    """
+    writes: dict[str, list[Lost]] = {}
+    for one in lost:
+        if one.action == CONSOLIDATE:
+            writes.setdefault(one.operation, []).append(one)
+    found: dict[str, str] = {}
+    for files in writes.values():
+        made = [one.ref for one in files if not one.before]
+        for one in files if len(made) == 1 else ():
+            if not one.after:
+                found.setdefault(one.ref, made[0])
+    return found
 
 
 def _first_of(words: Iterable[str]) -> tuple[str, ...]:

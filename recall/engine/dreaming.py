@@ -5,7 +5,7 @@ It reads and proposes. Nothing is written, and nothing of a person's is ever dec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recall.core.audit import text_digest
@@ -17,6 +17,7 @@ from recall.core.dreaming import (
     DUPLICATES,
     LONG,
     Finding,
+    became,
     consolidation,
     correction,
     division,
@@ -24,7 +25,7 @@ from recall.core.dreaming import (
 from recall.core.facts import lost
 from recall.core.merging import merged
 from recall.core.splitting import split
-from recall.core.writing import MAX_TEXT, Asker, may_change
+from recall.core.writing import MAX_TEXT, Asker, Lost, may_change
 from recall.engine.pointing import Known, Pointing
 from recall.errors import AnnotationError
 from recall.model import Memory
@@ -56,12 +57,14 @@ class Dreamer:
         *,
         longest: int,
         secret: Callable[[str], Sequence[object]],
+        lost: Callable[[], Iterable[Lost]],
         agent: str = "",
         merger: Merger | None = None,
     ) -> None:
         """`longest` is how many characters of one memory a turn may read. `merger` words the text
         of consolidations; where it loses a fact, or fails, the mechanical one stands. It is not
-        shown texts of which `secret` says that they hold one.
+        shown texts of which `secret` says that they hold one. `lost` tells of the files that
+        writes made and removed, the newest first.
         """
         self._store = store
         self._places = places
@@ -69,6 +72,7 @@ class Dreamer:
         self._asker = Asker(SOURCE, agent=agent)
         self._merger = merger
         self._secret = secret
+        self._lost = lost
         self.trouble: list[str] = []
         """What was not done, and why."""
 
@@ -88,7 +92,7 @@ class Dreamer:
             and not may_change(memory, self._asker)
             and (one := self._looked(memory)) is not None
         }
-        known = Known(snapshot, self._places)
+        known = Known(snapshot, self._places, became(self._lost()))
         pointing = known.pointing((one.memory, one.pointed) for one in looked.values())
         yield from self._duplicates(scope, looked, wanted, pointing)
         if snapshot.status_for([scope]).complete:

@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 
 Pointing = Mapping[str, Sequence[str]]
 """The refs of memories that point at a ref."""
+_STEPS: Final = 8
+"""So often one may have become a part of another, each of them gone by now."""
 _EXTENSIONS: Final = (".md", ".markdown", ".mdx")
 
 
 class Known:
     """Whether what a memory points at is there, and where it went if not."""
 
-    def __init__(self, snapshot: Snapshot, places: Places) -> None:
+    def __init__(self, snapshot: Snapshot, places: Places, went: Mapping[str, str]) -> None:
+        """`went` names by its ref what each memory that is gone became a part of."""
+        self._went = went
         self._memories = snapshot.memories
         self._places = places
         self._index = RefIndex(snapshot.memories)
@@ -69,21 +73,42 @@ class Known:
 
     def better(self, memory: Memory, its: Reference) -> str:
         """Return what the reference should say; empty where no memory or several may be meant."""
-        if its.kind == REF:
-            return self._index.suggest(its.target) or ""
-        if its.kind == PATH or not (its.kind == WIKI or its.target.endswith(_EXTENSIONS)):
+        if its.kind == PATH:
             return ""
-        if its.kind == WIKI:
-            meant = self._index.suggest(f"{memory.scope}:{its.target}")
-            parts = split_ref(meant) if meant else None
-            return _stem(parts[1]) if parts else ""
-        moved = self._named.get(_stem(its.target).casefold(), set()) - {memory.ref}
-        if len(moved) != 1:
+        if its.kind == LINK:
+            return self._link(memory, its.target)
+        named = its.target if its.kind == REF else f"{memory.scope}:{its.target}"
+        there = self._now(named) or self._now(f"{named}.md") or self._index.suggest(named)
+        if not there or its.kind == REF:
+            return there or ""
+        parts = split_ref(there)
+        return _stem(parts[1]) if parts else ""
+
+    def _link(self, memory: Memory, target: str) -> str:
+        """Return a link to what a link's target became, or to the one file of that name."""
+        if not target.endswith(_EXTENSIONS):
             return ""
-        there = self._memories[moved.pop()]
-        if (there.scope, there.root) != (memory.scope, memory.root):
+        below = beside(memory.path, target)
+        ref = self._now(make_ref(memory.scope, below)) if below else ""
+        there = self._memories[ref] if ref else self._namesake(memory, target)
+        if there is None or (there.scope, there.root) != (memory.scope, memory.root):
             return ""
         return link_to(memory.path, there.path)
+
+    def _namesake(self, memory: Memory, target: str) -> Memory | None:
+        name = _stem(target)
+        refs = self._named.get(name.casefold(), set()) - {memory.ref}
+        found = [self._memories[ref] for ref in refs]
+        exact = [one for one in found if _stem(one.path) == name]
+        return exact[0] if len(exact) == 1 else None
+
+    def _now(self, ref: str) -> str:
+        """Return the ref of the memory that one became a part of, empty where there is none."""
+        for _ in range(_STEPS):
+            ref = self._went.get(ref, "")
+            if ref in self._memories:
+                return ref
+        return ""
 
 
 def _stem(path: str) -> str:

@@ -58,8 +58,12 @@ def test_what_says_the_same_is_found(title: str, other: str) -> None:
             ("Jolene does yoga", f"Jolene does yoga.\n\n> {DEPLOY}"),
             ("Anna eats tofu", f"Anna eats tofu.\n\n> {DEPLOY}"),
         ),
+        (
+            ("_SWITCH_PORT_SUPPORT structure", f"{DEPLOY} It is for switches."),
+            ("_SWITCH_SUPPORT structure", f"{DEPLOY} It is for switches."),
+        ),
     ],
-    ids=["number", "name", "fact", "who", "quote"],
+    ids=["number", "name", "fact", "who", "quote", "code"],
 )
 def test_what_speaks_of_something_else_is_not(one: tuple[str, str], other: tuple[str, str]) -> None:
     """Two releases, two people, two facts that quote the same words: neither is a duplicate."""

@@ -18,6 +18,7 @@ def found(text: str) -> list[tuple[str, str]]:
     [
         ("See [the notes](deploy/notes.md#staging).", [(LINK, "deploy/notes.md")]),
         ("See [the notes](<my%20notes.md> 'Notes') too.", [(LINK, "my notes.md")]),
+        (r"[old](..\deploy\notes.md)", [(LINK, "../deploy/notes.md")]),
         ("![a plan](../plan.png)", [(LINK, "../plan.png")]),
         (
             "See [[Deploy notes|the notes]] and [[pager#who]].",

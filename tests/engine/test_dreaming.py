@@ -274,3 +274,29 @@ def test_what_could_not_be_read_is_not_called_gone(place: Path) -> None:
         (place / "team").rename(place / "unmounted")
         assert list(dreamer.find("project")) == []
         assert "could be read" in dreamer.trouble[0]
+
+
+def test_links_follow_what_was_consolidated(recall: Recall, twins: Path) -> None:
+    """Whatever pointed at a memory that became a part of another is told to point there."""
+    text = "# Index\n\n[one](a/one.md) [[two]] project:b/two.md\n"
+    index = write(twins, "project/index-of.md", text)
+    (one,) = dream(recall)
+    assert set(one.finding.details) == {
+        "project:index-of.md points at project:b/two.md",
+        "project:index-of.md points at project:a/one.md",
+    }
+    (ref, *_) = recall.deciding().approve(one.proposal, Yes()).refs
+    (mended,) = dream(recall)
+    assert (mended.finding.kind, mended.state) == ("broken", "proposed")
+    recall.deciding().approve(mended.proposal, Yes())
+    name = ref.partition(":")[2]
+    assert f"[one]({name})" in index.read_text() and ref in index.read_text()
+
+
+def test_a_link_is_not_led_to_another_file(recall: Recall, place: Path) -> None:
+    """A file whose name differs in case, or a title alone, is not what a link means."""
+    write(place, "project/AGENTS.md", "# Agents of this repository\n\nThey obey.\n")
+    write(place, "project/people.md", "# rosa\n\nRosa works from Porto.\n")
+    write(place, "project/docs/index-of.md", "# Index\n\n[a](agents.md) [r](rosa.md)\n")
+    (one,) = dream(recall)
+    assert one.finding.write is None and len(one.finding.details) == 2
