@@ -258,7 +258,7 @@ KEYS: tuple[Key, ...] = (
         "llm.base_url",
         "word",
         "https://api.openai.com/v1",
-        "Where the model that annotates memories is: any OpenAI-compatible endpoint.",
+        "Where the model is that annotates and merges memories: any OpenAI-compatible endpoint.",
         env="RECALL_LLM_BASE_URL",
     ),
     Key(

@@ -14,13 +14,16 @@ SAMPLE = 120
 
 
 def find_target(
-    target: str, memories: Collection[Memory], text: Callable[[Memory], str | None]
+    target: str,
+    memories: Collection[Memory],
+    text: Callable[[Memory], str | None],
+    shown: Callable[[str], str] = str,
 ) -> Memory:
     """Return the memory that `target` means among those that are visible.
 
     A ref means its memory; anything else must stand, case aside, in the title or the text of
-    exactly one. `text` gives a memory's text, None where it can't be read. Raises WriteError
-    ENTRY_NOT_FOUND, AMBIGUOUS_MATCH, INVALID_INPUT.
+    exactly one. `text` gives a memory's text, None where it can't be read; `shown` what samples
+    may show of one. Raises WriteError ENTRY_NOT_FOUND, AMBIGUOUS_MATCH, INVALID_INPUT.
     """
     if not isinstance(target, str) or not target.strip():
         raise WriteError(
@@ -39,7 +42,8 @@ def find_target(
         return found[0][0]
     if not found:
         raise _not_found(target, index)
-    raise _ambiguous(target, found)
+    samples = [(memory, _sample(shown(where), target)) for memory, where in found[:MAX_SAMPLES]]
+    raise _ambiguous(target, len(found), samples)
 
 
 def _holding(
@@ -48,11 +52,15 @@ def _holding(
     for memory in memories:
         body = text(memory) or ""
         for where in (body, memory.title):
-            at = where.casefold().find(wanted)
-            if at >= 0:
-                start = max(0, at - SAMPLE // 3)
-                yield memory, " ".join(where[start : start + SAMPLE].split())
+            if wanted in where.casefold():
+                yield memory, where
                 break
+
+
+def _sample(text: str, target: str) -> str:
+    """Return a text around the target; its beginning where that is not shown."""
+    start = max(0, text.casefold().find(target.strip().casefold()) - SAMPLE // 3)
+    return " ".join(text[start : start + SAMPLE].split())
 
 
 def _not_found(target: str, index: RefIndex) -> WriteError:
@@ -63,12 +71,12 @@ def _not_found(target: str, index: RefIndex) -> WriteError:
     return WriteError("ENTRY_NOT_FOUND", message, fix=fix, match=target[:200], **evidence)
 
 
-def _ambiguous(target: str, found: list[tuple[Memory, str]]) -> WriteError:
+def _ambiguous(target: str, count: int, samples: list[tuple[Memory, str]]) -> WriteError:
     return WriteError(
         "AMBIGUOUS_MATCH",
-        f"{len(found)} memories hold {target[:200]!r}.",
+        f"{count} memories hold {target[:200]!r}.",
         fix="Use the ref of the one that is meant, or more of its words.",
         match=target[:200],
-        candidates=len(found),
-        sample=[{"ref": memory.ref, "text": text} for memory, text in found[:MAX_SAMPLES]],
+        candidates=count,
+        sample=[{"ref": memory.ref, "text": text} for memory, text in samples],
     )

@@ -22,7 +22,7 @@ STATES: Final = (PENDING, APPROVED, DISMISSED, EXPIRED)
 
 _DAY_S = 86_400.0
 _KEPT_DAYS = 90
-"""How long decided ones are remembered, so that none is proposed again."""
+"""How long decided ones are remembered; those that a dream was denied: for good."""
 
 
 class Proposal(NamedTuple):

@@ -183,7 +183,7 @@ class Planner:
         ]
         found = {}
         for target in write.targets:
-            memory = find_target(target, seen, self._text)
+            memory = find_target(target, seen, self._text, self._redacted)
             _may(memory, asker)
             found[memory.ref] = memory
         return list(found.values())

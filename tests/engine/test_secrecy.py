@@ -184,6 +184,10 @@ def test_errors_quote_none(recall: Recall) -> None:
         recall.writes().do(Write("remove", targets=(f"signs in with {KEY}",)), MODEL)
     assert caught.value.code == "AMBIGUOUS_MATCH"
     assert KEY not in str(caught.value) + json.dumps(caught.value.details())
+    with pytest.raises(WriteError) as caught:
+        recall.writes().do(Write("remove", targets=("deploys need Ines. The robot",)), MODEL)
+    assert caught.value.code == "AMBIGUOUS_MATCH" and KEY[:12] not in str(caught.value.evidence)
+    assert KEY not in str(caught.value) + json.dumps(caught.value.details())
 
 
 def test_a_teams_memory_that_holds_one_can_be_put_right(recall: Recall, place: Path) -> None:
