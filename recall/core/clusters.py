@@ -31,6 +31,11 @@ _STAMP: Final = frozenset(
     "sunday january february march april may june july august september october november december "
     "jan feb mar apr jun jul aug sep oct nov dec 月 日 年 updated created date 更新 日期".split()
 )
+_WHEN: Final = frozenset(
+    "today yesterday tomorrow tonight morning afternoon evening weekend week month year last next "
+    "ago now".split()
+)
+"""Words that put the same thing at another time."""
 _SKETCH: Final = 16  # smallest hashes that stand for a text
 _SHARED: Final = 3  # of them in common make two texts worth comparing
 _COMMON: Final = 50  # hashes that more texts have tell nothing
@@ -158,6 +163,8 @@ def _another(
     if not gone or not new:
         return False
     if (gone & named[0] and new & named[1]) or any(map(_is_number, gone | new)):
+        return True
+    if (gone | new) & _WHEN:
         return True
     return any(_is_name(word, one) for word in gone) and any(_is_name(word, other) for word in new)
 

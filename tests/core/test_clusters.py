@@ -62,8 +62,12 @@ def test_what_says_the_same_is_found(title: str, other: str) -> None:
             ("_SWITCH_PORT_SUPPORT structure", f"{DEPLOY} It is for switches."),
             ("_SWITCH_SUPPORT structure", f"{DEPLOY} It is for switches."),
         ),
+        (
+            ("Cake", f"{DEPLOY} I baked a cake for a friend of mine today."),
+            ("Cake", f"{DEPLOY} I baked a cake for a friend of mine last weekend."),
+        ),
     ],
-    ids=["number", "name", "fact", "who", "quote", "code"],
+    ids=["number", "name", "fact", "who", "quote", "code", "when"],
 )
 def test_what_speaks_of_something_else_is_not(one: tuple[str, str], other: tuple[str, str]) -> None:
     """Two releases, two people, two facts that quote the same words: neither is a duplicate."""
