@@ -110,6 +110,8 @@ class Settings(Struct):
     language: str = "en"
     mode: str = "auto"
     agent: str = ""
+    every_agent: bool = False
+    """Whether memories of all agents are seen: what manages memories sees them, no agent does."""
     cache_dir: str = ""
     """Empty: the platform's own (platformdirs)."""
     state_dir: str = ""

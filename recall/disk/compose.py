@@ -134,7 +134,8 @@ class Composer:
         return memory
 
     def _visible(self, memory: Memory) -> bool:
-        return not memory.agent or memory.agent == self._settings.agent
+        settings = self._settings
+        return not memory.agent or settings.every_agent or memory.agent == settings.agent
 
     # --- the source status
 

@@ -55,7 +55,8 @@ class Still:
     def __init__(self, folder: str, settings: Settings) -> None:
         self._folder = folder
         self._settings = settings
-        view = (settings.agent, settings.requested, tuple(map(tuple, settings.unavailable)))
+        asks = "*" if settings.every_agent else f"={settings.agent}"
+        view = (asks, settings.requested, tuple(map(tuple, settings.unavailable)))
         self._prefix = f"still-{sha256(ascii(view).encode()).hexdigest()[:16]}-"
 
     def look(self, catalog: Catalog) -> Standing:
@@ -81,7 +82,7 @@ class Still:
         def visible(key: int) -> Memory | None:
             memory = find(key)
             hidden = memory and memory.agent and memory.agent != self._settings.agent
-            return None if hidden else memory
+            return None if hidden and not self._settings.every_agent else memory
 
         roots = tuple(listing.root for listing in listings)
         status = self._status(found)

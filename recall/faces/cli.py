@@ -247,6 +247,7 @@ def _register() -> None:
         hosts,
         migrate,
         proposals,
+        protocol,
         reading,
         serving,
         setup,
@@ -254,6 +255,9 @@ def _register() -> None:
         writing,
     )
 
-    faces = (setup, reading, vocabulary, serving, hosts, migrate, writing, proposals, audit, dream)
+    faces = (
+        *(setup, reading, vocabulary, serving, hosts, migrate),
+        *(writing, proposals, audit, dream, protocol),
+    )
     for command in (command for face in faces for command in face.COMMANDS):
         cli.add_command(command)

@@ -1,0 +1,169 @@
+"""The command `protocol`: dsh-memory-protocol/v1 served to a program, and the adapters listed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall.core.adapters import built_in
+from recall.core.protocol import ENTRY_SCOPES, PROTOCOL, invalid
+from recall.disk import places
+from recall.faces.cli import EXIT_OK, Common, common_options, emit, say
+from recall.model import TRACKS
+
+if TYPE_CHECKING:
+    from recall.engine.entry_writing import Gate
+    from recall.faces.protocol_wire import Method
+    from recall.workspaces import Entries
+
+
+@click.command()
+@click.argument("action", type=click.Choice(["serve", "adapters"]), metavar="serve|adapters")
+@click.option(
+    "--store",
+    metavar="DIR",
+    help="Keep all entries, of the user and of every workspace, in this folder alone.",
+)
+@click.option(
+    "--budget",
+    "budgets",
+    multiple=True,
+    metavar="TRACK/SCOPE=N",
+    help="Let a track (user, agent) hold so many characters in a scope (user-global, workspace); "
+    "repeatable.",
+)
+@common_options
+def protocol(common: Common, action: str, store: str | None, budgets: tuple[str, ...]) -> int:
+    """Serve dsh-memory-protocol/v1 to a program, over standard input and output.
+
+    `serve` takes JSON-RPC 2.0, one message a line, and calls the program back before a write:
+    docs/protocol.md. With --json it serves nothing, but prints what a program would be told.
+    `adapters` lists the formats that `recall import` and `recall export` know.
+    """
+    limits = dict(map(_limit, budgets))
+    if action == "adapters":
+        return _list_adapters(common)
+    with opened(common, store, limits) as entries:
+        if common.json:
+            emit(described(entries))
+            return EXIT_OK
+        if sys.stdin is None or sys.stdout is None:
+            raise click.UsageError("The server needs standard input and standard output.")
+        from recall.faces.protocol_wire import Server
+
+        streams = (sys.stdin.buffer, sys.stdout.buffer)
+        Server(methods(entries), *streams, wait_seconds=entries.wait_seconds).serve()
+    return EXIT_OK
+
+
+def _limit(text: str) -> tuple[tuple[str, str], int]:
+    name, _, number = text.partition("=")
+    track, _, scope = name.partition("/")
+    if track not in TRACKS or scope not in ENTRY_SCOPES or not number.isascii():
+        raise click.UsageError(f"--budget {text!r}: expected e.g. user/user-global=2000.")
+    if not number.isdigit() or len(number) > 15:
+        raise click.UsageError(f"--budget {text!r}: {number!r} is no number of characters.")
+    return (track, scope), int(number)
+
+
+def _list_adapters(common: Common) -> int:
+    adapters = built_in().all()
+    if common.json:
+        emit({"adapters": [adapter.to_dict() for adapter in adapters]})
+        return EXIT_OK
+    for adapter in adapters:
+        say(f"{adapter.id}: {adapter.name}")
+        say(f"    {adapter.description}")
+    return EXIT_OK
+
+
+def opened(
+    common: Common, store: str | None = None, limits: Mapping[tuple[str, str], int] | None = None
+) -> Entries:
+    """Return the protocol's surface over the memories that the options and settings name."""
+    from recall import workspaces
+
+    home, given = places.home_folder(os.environ), (common.arguments(), os.environ)
+    limits = limits or {}
+    if store is None:
+        configured = workspaces.ConfiguredWorkspaces(Path.cwd(), *given, home, limits)
+        return workspaces.Entries(configured)
+    if common.roots:
+        raise click.UsageError("--store and --root can't be given together.")
+    return workspaces.Entries(workspaces.StoredWorkspaces(Path(store), *given, home, limits))
+
+
+def described(entries: Entries) -> dict[str, Any]:
+    """Return what a client is told of the server."""
+    from recall.faces.mcp_schema import server_version
+
+    return {
+        "protocol": PROTOCOL,
+        "provider": "recall",
+        "version": server_version(),
+        "workspaceKey": entries.workspaces.key(""),
+        "methods": sorted(methods(entries)),
+        "adapters": entries.reading.adapters(),
+    }
+
+
+def methods(entries: Entries) -> dict[str, Method]:
+    """Return the methods of the wire: the provider's surface by name, and ours beside it."""
+    from recall.faces.protocol_wire import Method
+
+    reading, writing = entries.reading, entries.writing
+
+    def write(do: Callable[[Mapping[str, Any], object, Gate], Any]) -> Method:
+        names = ("input", "write")
+        return Method(names, lambda gate, given, who: do(_object(given, "input"), who, gate), True)
+
+    return {
+        "add": write(writing.add),
+        "replace": write(writing.replace),
+        "remove": write(writing.remove),
+        "consolidate": write(writing.consolidate),
+        "seed": Method(
+            ("inputs", "write"), lambda gate, given, who: writing.seed(given, who, gate), True
+        ),
+        "query": Method(
+            ("filter", "opts"),
+            lambda filter, opts: reading.query(_object(filter, "filter"), _object(opts, "opts")),
+        ),
+        "budgets": Method(("opts",), lambda opts: reading.budgets(_object(opts, "opts"))),
+        "listEntries": Method((), reading.list_entries),
+        "auditList": Method(("limit",), reading.audit_list),
+        "export": Method(
+            ("adapterId",),
+            lambda id: reading.export() if id is None else reading.export_with(id),
+        ),
+        "import": Method(
+            ("document", "write"),
+            lambda gate, given, who: writing.import_document(given, who, gate),
+            True,
+        ),
+        "importWith": Method(
+            ("adapterId", "payload", "write"),
+            lambda gate, id, given, who: writing.import_with(id, given, who, gate),
+            True,
+        ),
+        "adapt": Method(("adapterId", "payload"), reading.adapted),
+        "adapters": Method((), reading.adapters),
+        "describe": Method((), lambda: described(entries)),
+    }
+
+
+def _object(value: object, field: str) -> Mapping[str, Any]:
+    """Return a parameter that is an object, empty where it is left out."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise invalid(f"{field} is no JSON object.", field=field)
+    return value
+
+
+COMMANDS = (protocol,)
