@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from recall.app import Recall, from_settings
-from recall.core.adapters import Adapters, built_in
+from recall.core.adapters import built_in
+from recall.core.adapters.registry import Adapters
 from recall.core.budget import Budgets, utf16_units
 from recall.core.protocol import ENTRY_SCOPES, UNBOUNDED, our_scope
 from recall.disk import config, places
@@ -21,7 +23,7 @@ from recall.disk.recalls import StoredRecalls
 from recall.engine.entry_reading import EntryReader, Workspace
 from recall.engine.entry_writing import EntryWriter
 from recall.errors import SettingsError
-from recall.model import TRACKS
+from recall.model import TRACKS, SourceStatus
 from recall.settings import Arguments, Settings, Writes
 from recall.structs import replace
 
@@ -76,8 +78,9 @@ class _Opened:
         writes = replace(settings.writes, unanswered="deny")
         settings = replace(settings, every_agent=True, writes=writes)
         recall = from_settings(settings, self._env, self._home)
-        service = recall.writes(budgets=budgets_of(writes, self._limits))
-        return recall, Workspace(key, recall.store, service)
+        budgets = budgets_of(writes, self._limits)
+        passage = cache(lambda: recall.writes(budgets=budgets))
+        return recall, Workspace(key, recall.store, budgets, passage)
 
 
 class ConfiguredWorkspaces(_Opened):
@@ -177,6 +180,10 @@ class Entries:
         recalls = StoredRecalls(recall.state_dir)
         self.reading = EntryReader(workspaces, recall.audit(), recalls, adapters)
         self.writing = EntryWriter(self.reading, adapters)
+
+    def status(self) -> SourceStatus:
+        """Return what could and could not be looked at, of the workspace that is served."""
+        return self.workspaces.recall(self.workspaces.key("")).snapshot().status
 
     def close(self) -> None:
         """Let go of every workspace."""

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
 from recall.core import envelope
-from recall.core.adapters import Adapters
+from recall.core.adapters.registry import Adapters
 from recall.core.audit import RECALLED, Row
 from recall.core.audit import Entry as AuditEntry
+from recall.core.budget import Budgets
 from recall.core.protocol import (
     Entry,
     Known,
@@ -44,7 +45,6 @@ class Writer(Protocol):
     """The one passage of every write: `recall.engine.writing.WriteService`."""
 
     def do(self, write: Write, asker: Asker, answerer: Answerer | None = None) -> Written: ...
-    def budgets(self) -> list[Usage]: ...
 
 
 class Workspace(NamedTuple):
@@ -52,7 +52,9 @@ class Workspace(NamedTuple):
 
     key: str
     store: Store
-    writes: Writer
+    budgets: Budgets
+    writes: Callable[[], Writer]
+    """Asked for once something is to be written: who only reads needs no passage for writes."""
 
 
 class Workspaces(Protocol):
@@ -135,7 +137,7 @@ class EntryReader:
         named = optional_text(opts, "workspaceKey")
         places = [self.workspaces.get(named)] if named else self.workspaces.all()
         rows: dict[tuple[str, str], Usage] = {}
-        for usage in (one for place in places for one in place.writes.budgets()):
+        for usage in (one for place in places for one in self._usage(place)):
             before = rows.get((usage.track, usage.scope))
             if before is None or usage.used > before.used:
                 rows[usage.track, usage.scope] = usage
@@ -153,8 +155,12 @@ class EntryReader:
         return [audit_row(row) for row in rows]
 
     def export(self) -> dict[str, Any]:
-        """Return every entry as one document."""
-        return envelope.envelope(self.listed(), self.budgets({}), self._now())
+        """Return every entry as one document; raises WriteError where there are too many."""
+        return self.document(self.listed())
+
+    def document(self, entries: Sequence[Entry]) -> dict[str, Any]:
+        """Return these entries as one document, with what the budgets hold now."""
+        return envelope.envelope(entries, self.budgets({}), self._now())
 
     def export_with(self, id: str) -> Any:
         """Return every entry in an adapter's format."""
@@ -217,6 +223,16 @@ class EntryReader:
                     self._read.clear()
                 self._read[name] = found
         return found
+
+    def usage(self, place: Workspace, track: str, scope: str) -> dict[str, Any]:
+        """Return the row of one budget."""
+        rows = budget_rows(self._usage(place))
+        return next(row for row in rows if (row["track"], row["scope"]) == (track, scope))
+
+    def _usage(self, place: Workspace) -> list[Usage]:
+        """Return what each budget of a workspace holds, the memories of all agents together."""
+        entries = self._found(place, {})
+        return place.budgets.usage((one.track, our_scope(one.scope), one.text) for one in entries)
 
     def milliseconds(self) -> int:
         """Return the time, in milliseconds since the epoch."""

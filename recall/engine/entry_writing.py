@@ -6,11 +6,11 @@ only one entry holds. docs/protocol.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from recall.core import envelope
-from recall.core.adapters import Adapters
+from recall.core.adapters.registry import Adapters
 from recall.core.metadata import parse_memory
 from recall.core.protocol import (
     WORKSPACE,
@@ -28,7 +28,7 @@ from recall.core.protocol import (
     our_scope,
     session_of,
 )
-from recall.core.protocol_answers import BATCH, budget_rows, gate_payload
+from recall.core.protocol_answers import BATCH, gate_payload
 from recall.core.protocol_query import match_one
 from recall.core.writing import (
     ADD,
@@ -74,7 +74,10 @@ class EntryWriter:
         draft = replace(draft, agent=agent)
         done = _do(place, Write(ADD, (draft,)), _asker(who, agent, draft.source), asked)
         (entry,) = self._made(place, done, who)
-        return {"entry": entry.to_dict(), "usage": _usage(place, entry.track, entry.scope)}
+        return {
+            "entry": entry.to_dict(),
+            "usage": self._reader.usage(place, entry.track, entry.scope),
+        }
 
     def replace(self, given: Given, write: object, gate: Gate) -> dict[str, Any]:
         """Rewrite the one entry that holds `match`; returns it before and after."""
@@ -98,7 +101,7 @@ class EntryWriter:
                 recall_count=previous.recall_count,
                 last_recalled=previous.last_recalled,
             ).to_dict(),
-            "usage": _usage(place, entry.track, entry.scope),
+            "usage": self._reader.usage(place, entry.track, entry.scope),
         }
 
     def remove(self, given: Given, write: object, gate: Gate) -> dict[str, Any]:
@@ -111,7 +114,7 @@ class EntryWriter:
         entry = match_one(match, left, track=track, scope=scope)
         asker = _asker(who, agent, optional_text(given, "source"))
         _do(place, Write(REMOVE, (), (entry.ref,)), asker, _Asked(gate, track, scope))
-        return {"entry": entry.to_dict(), "usage": _usage(place, track, scope)}
+        return {"entry": entry.to_dict(), "usage": self._reader.usage(place, track, scope)}
 
     def consolidate(self, given: Given, write: object, gate: Gate) -> dict[str, Any]:
         """Put one new entry in the place of 1 to 20; returns those, and the new one."""
@@ -133,7 +136,7 @@ class EntryWriter:
         return {
             "removed": [one.to_dict() for one in removed],
             "entry": entry.to_dict(),
-            "usage": _usage(place, entry.track, entry.scope),
+            "usage": self._reader.usage(place, entry.track, entry.scope),
         }
 
     def seed(self, given: object, write: object, gate: Gate) -> dict[str, Any]:
@@ -210,7 +213,7 @@ class _Asked:
 
 
 def _do(place: Workspace, write: Write, asker: Asker, asked: _Asked) -> Written:
-    done = place.writes.do(write, asker, asked)
+    done = place.writes().do(write, asker, asked)
     if done.outcome == PROPOSED:  # the protocol has no answer that says so
         raise WriteError(
             "WRITE_DENIED",
@@ -234,9 +237,3 @@ def _changed(change: FileChange, at: int, workspace: str) -> Entry:
     """Return what a changed file holds now."""
     parsed = parse_memory(change.after or b"", change.path)
     return entry_of(change.scope, change.ref, parsed, at, workspace=workspace, known={})
-
-
-def _usage(place: Workspace, track: str, scope: str) -> Mapping[str, Any]:
-    """Return the budget that a write counted against."""
-    rows = budget_rows(place.writes.budgets())
-    return next(row for row in rows if (row["track"], row["scope"]) == (track, scope))

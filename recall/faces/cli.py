@@ -251,6 +251,7 @@ def _register() -> None:
         reading,
         serving,
         setup,
+        transfer,
         vocabulary,
         writing,
     )
@@ -258,6 +259,7 @@ def _register() -> None:
     faces = (
         *(setup, reading, vocabulary, serving, hosts, migrate),
         *(writing, proposals, audit, dream, protocol),
+        *(writing, proposals, audit, transfer, protocol),
     )
     for command in (command for face in faces for command in face.COMMANDS):
         cli.add_command(command)

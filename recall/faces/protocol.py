@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall.core.adapters import built_in
-from recall.core.protocol import ENTRY_SCOPES, PROTOCOL, invalid
 from recall.disk import places
-from recall.faces.cli import EXIT_OK, Common, common_options, emit, say
+from recall.faces import show
+from recall.faces.cli import EXIT_OK, Common, common_options, emit, exit_code, say, warn
 from recall.model import TRACKS
 
 if TYPE_CHECKING:
@@ -23,7 +22,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("action", type=click.Choice(["serve", "adapters"]), metavar="serve|adapters")
+@click.argument(
+    "action",
+    type=click.Choice(["serve", "describe", "adapters"]),
+    metavar="serve|describe|adapters",
+)
 @click.option(
     "--store",
     metavar="DIR",
@@ -42,16 +45,17 @@ def protocol(common: Common, action: str, store: str | None, budgets: tuple[str,
     """Serve dsh-memory-protocol/v1 to a program, over standard input and output.
 
     `serve` takes JSON-RPC 2.0, one message a line, and calls the program back before a write:
-    docs/protocol.md. With --json it serves nothing, but prints what a program would be told.
+    docs/protocol.md. `describe` says what would be served, and what would be seen of it.
     `adapters` lists the formats that `recall import` and `recall export` know.
     """
     limits = dict(map(_limit, budgets))
     if action == "adapters":
         return _list_adapters(common)
     with opened(common, store, limits) as entries:
+        if action == "describe":
+            return _describe(common, entries)
         if common.json:
-            emit(described(entries))
-            return EXIT_OK
+            raise click.UsageError("serve speaks JSON anyway; --json goes with describe.")
         if sys.stdin is None or sys.stdout is None:
             raise click.UsageError("The server needs standard input and standard output.")
         from recall.faces.protocol_wire import Server
@@ -62,6 +66,8 @@ def protocol(common: Common, action: str, store: str | None, budgets: tuple[str,
 
 
 def _limit(text: str) -> tuple[tuple[str, str], int]:
+    from recall.core.protocol import ENTRY_SCOPES
+
     name, _, number = text.partition("=")
     track, _, scope = name.partition("/")
     if track not in TRACKS or scope not in ENTRY_SCOPES or not number.isascii():
@@ -71,7 +77,26 @@ def _limit(text: str) -> tuple[tuple[str, str], int]:
     return (track, scope), int(number)
 
 
+def _describe(common: Common, entries: Entries) -> int:
+    from recall.core.protocol import UNBOUNDED
+
+    told = described(entries)
+    budgets, status = entries.reading.budgets({}), entries.status().to_dict()
+    if common.json:
+        emit(told | {"budgets": budgets, "sourceStatus": status})
+        return exit_code(status)
+    say(f"{told['protocol']}, workspace {told['workspaceKey'] or '(none)'}")
+    for row in budgets:
+        limit = "no limit" if row["limit"] == UNBOUNDED else f"{row['limit']:,} characters"
+        say(f"    {row['track']}/{row['scope']}: {row['used']:,} of {limit}")
+    for line in show.status_lines(status):
+        warn(line)
+    return exit_code(status)
+
+
 def _list_adapters(common: Common) -> int:
+    from recall.core.adapters import built_in
+
     adapters = built_in().all()
     if common.json:
         emit({"adapters": [adapter.to_dict() for adapter in adapters]})
@@ -100,6 +125,7 @@ def opened(
 
 def described(entries: Entries) -> dict[str, Any]:
     """Return what a client is told of the server."""
+    from recall.core.protocol import PROTOCOL
     from recall.faces.mcp_schema import server_version
 
     return {
@@ -162,6 +188,8 @@ def _object(value: object, field: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
+        from recall.core.protocol import invalid
+
         raise invalid(f"{field} is no JSON object.", field=field)
     return value
 

@@ -84,6 +84,8 @@ class Server:
                 thread.join()
 
     def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
         try:
             self._message(_parsed(line, self._rest_of(line)))
         except WireError as error:
@@ -98,8 +100,7 @@ class Server:
 
     def _message(self, message: dict[str, Any]) -> None:
         if "method" not in message:
-            if not self._gates.answer(message.get("id"), _outcome(message)):
-                _log.warning("an answer to nothing that was asked is ignored")
+            self._answered(message)
             return
         id = message.get("id")
         name, method = message["method"], None
@@ -118,10 +119,17 @@ class Server:
             raise WireError(REQUEST, f"{MAX_WAITING} requests are under way: wait.", id)
         self._start(id, method, _arguments(method, message.get("params"), id))
 
+    def _answered(self, message: dict[str, Any]) -> None:
+        if "result" not in message and "error" not in message:
+            raise WireError(REQUEST, "The message has neither a method nor a result.")
+        if not self._gates.answer(message.get("id"), _outcome(message)):
+            _log.warning("an answer to nothing that is asked is ignored")
+
     def _notified(self, name: object, params: object) -> None:
         if name == "cancel":
             given = params.get("id") if isinstance(params, dict) else None
-            self._tell_cancelled(self._gates.cancel(given))
+            if isinstance(given, str | int | float) and given in self._running:
+                self._tell_cancelled(self._gates.cancel(given))
         else:
             _log.warning("the notification %.80r is ignored: give it an id", name)
 
@@ -257,8 +265,6 @@ class _Gates:
 
     def cancel(self, request: object) -> str | None:
         """Cancel a request that has not passed its gate; returns the question that it waits at."""
-        if not isinstance(request, str | int | float):
-            return None
         with self._lock:
             self._cancelled.add(request)
             asked = [gate.id for gate, asks in self._open.values() if asks == request]

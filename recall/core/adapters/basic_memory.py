@@ -8,13 +8,14 @@ stays as it is, observations and relations in it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import yaml
 
-from recall.core.adapters.registry import Adapter, unmapped
+from recall.core.adapters.registry import Adapter, text_in, unmapped
 from recall.core.drafts import text_of
 from recall.core.frontmatter import split
 from recall.core.lazy import pattern
@@ -32,9 +33,16 @@ _LONGEST_NAME = 80
 
 
 def adapt(payload: object) -> list[Draft]:
-    """Return each note as a draft: of the text of one, or of `{"notes": [{"path", "text"}]}`."""
-    if isinstance(payload, str):
-        return [_draft(payload, "", "")]
+    """Return each note as a draft: of the text of one, or of `{"notes": [{"path", "text"}]}`.
+
+    A note without a title has its file's name.
+    """
+    text = text_in(payload)
+    if text is not None and not text.lstrip().startswith('{"'):
+        path = payload.get("path") if isinstance(payload, dict) else ""
+        return [_draft(text, path if isinstance(path, str) else "", "")]
+    if text is not None:
+        payload = _loaded(text)
     notes = payload.get("notes") if isinstance(payload, dict) else None
     if not isinstance(notes, list):
         raise unmapped(ID, 'the payload is neither a note\'s text nor {"notes": […]}.')
@@ -46,6 +54,13 @@ def adapt(payload: object) -> list[Draft]:
             raise unmapped(ID, f"note {number} has no `text`, or a `path` that is no text.")
         drafts.append(_draft(text, path, f"{path or f'note {number}'}: "))
     return drafts
+
+
+def _loaded(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise unmapped(ID, "the text is neither a note nor JSON.", line=1) from None
 
 
 def _draft(text: str, path: str, where: str) -> Draft:

@@ -19,7 +19,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from recall.core.adapters.registry import Adapter, unmapped
+from recall.core.adapters.registry import Adapter, text_in, unmapped
 from recall.core.lazy import pattern
 from recall.core.protocol import Entry, checked_tags
 from recall.core.writing import Draft
@@ -48,11 +48,12 @@ class _Entity(Struct, frozen=False):
 
 def adapt(payload: object) -> list[Draft]:
     """Return each entity as a draft about the user: its name as title, its type as a tag."""
-    if not isinstance(payload, str):
+    text = text_in(payload)
+    if text is None:
         raise unmapped(ID, "the payload is no text of JSON lines.")
     entities: dict[str, _Entity] = {}
     relations: list[tuple[int, dict[str, Any]]] = []
-    for line, record in _records(payload):
+    for line, record in _records(text):
         if record["type"] == "relation":
             relations.append((line, record))
             continue

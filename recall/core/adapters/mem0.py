@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from recall.core import jsontext
-from recall.core.adapters.registry import Adapter, unmapped
+from recall.core.adapters.registry import Adapter, text_in, unmapped
 from recall.core.protocol import (
     ENTRY_SCOPES,
     USER_GLOBAL,
@@ -30,8 +30,9 @@ def adapt(payload: object) -> list[Draft]:
 
 def _facts(payload: object) -> list[tuple[object, int | None]]:
     """Return each fact with the line on which it begins, where the payload is text."""
-    if isinstance(payload, str):
-        return _facts_of_text(payload)
+    text = text_in(payload)
+    if text is not None:
+        return _facts_of_text(text)
     found = payload
     if isinstance(payload, dict):
         found = next((payload[one] for one in _LISTS if one in payload), None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from recall.core.adapters.registry import Adapter, unmapped
+from recall.core.adapters.registry import Adapter, text_in, unmapped
 from recall.core.lazy import pattern
 from recall.core.protocol import ENTRY_SCOPES, USER_GLOBAL, Entry, checked_tags, draft_of
 from recall.core.writing import Draft
@@ -35,8 +35,8 @@ class _Piece(NamedTuple):
 
 
 def _lines(adapter: str, payload: object) -> list[str]:
-    text = payload.get("text") if isinstance(payload, dict) else payload
-    if not isinstance(text, str):
+    text = text_in(payload)
+    if text is None:
         raise unmapped(adapter, 'the payload is neither markdown nor {"text": …}.')
     return _LINE_END.split(text.removeprefix("\ufeff"))
 

@@ -25,7 +25,8 @@ class Adapter(NamedTuple):
     import_formats: tuple[str, ...]
     export_format: str
     adapt: Callable[[object], Sequence[Draft]]
-    """The payload is text, or JSON values. Raises what `unmapped` makes."""
+    """The payload is text, JSON values, or a file's `{"path", "text"}`. Raises what `unmapped`
+    makes."""
     export: Callable[[Sequence[Entry]], Any]
     """What it returns is JSON-ready."""
 
@@ -50,6 +51,12 @@ def unmapped(
     return WriteError(
         "ADAPTER_PAYLOAD", f"{adapter}: {place}{what}", fix=fix, adapterId=adapter, **evidence
     )
+
+
+def text_in(payload: object) -> str | None:
+    """Return a payload that is text: as it is, or as a file's `{"path", "text"}`; else None."""
+    text = payload.get("text") if isinstance(payload, dict) else payload
+    return text if isinstance(text, str) else None
 
 
 class Adapters:

@@ -1,0 +1,185 @@
+"""The commands `export` and `import`: memories as one document, in our format or another's."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall.core.adapters import IDS, built_in
+from recall.core.writing import MAX_SEEDS, PROPOSED, SEED, Asker, Draft, Write, Written
+from recall.errors import RequestError
+from recall.faces import show
+from recall.faces.asking import Terminal
+from recall.faces.cli import EXIT_OK, Common, common_options, emit, exit_code, say, warn
+from recall.faces.protocol import opened
+from recall.structs import replace
+
+if TYPE_CHECKING:
+    from recall.core.protocol import Entry
+
+_adapter_option = click.option(
+    "--adapter",
+    type=click.Choice(IDS),
+    metavar="ID",
+    help=f"In another format: {', '.join(IDS)}.",
+)
+
+
+@click.command()
+@_adapter_option
+@click.option(
+    "--scope", type=click.Choice(("project", "user")), help="Only the memories of this scope."
+)
+@click.option(
+    "--part",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Only the N-th {MAX_SEEDS:,} of them: one document holds no more.",
+)
+@common_options
+def export(common: Common, adapter: str | None, scope: str | None, part: int | None) -> int:
+    """Print the memories of project and user as one document, whoever's they are.
+
+    It is the export of dsh-memory-protocol/v1 (`memory-export-v1`), which `recall import` reads;
+    it holds each memory's text, tags, track, scope, agent and times, and nothing else. The team's
+    memories are not in it. Nothing is asked for and nothing changes.
+    """
+    with opened(common) as entries:
+        found = _part(_of_scope(entries.reading.listed(), scope), part)
+        if adapter is None:
+            document = entries.reading.document(found)
+        else:
+            document = built_in().export(adapter, found)
+        status = entries.status().to_dict()
+    for line in show.status_lines(status):
+        warn(line)
+    text = document.get("text") if isinstance(document, dict) else None
+    if isinstance(text, str) and not common.json:
+        say(text) if sys.stdout.isatty() else click.echo(text, nl=not text.endswith("\n"))
+    else:
+        emit(document)
+    return exit_code(status)
+
+
+def _of_scope(entries: Sequence[Entry], scope: str | None) -> list[Entry]:
+    wanted = {"project": "workspace", "user": "user-global"}
+    return [entry for entry in entries if scope is None or entry.scope == wanted[scope]]
+
+
+def _part(entries: list[Entry], part: int | None) -> list[Entry]:
+    if part is None:
+        if len(entries) > MAX_SEEDS:
+            parts = -(-len(entries) // MAX_SEEDS)
+            raise RequestError(
+                f"There are {len(entries):,} memories; one document holds {MAX_SEEDS:,}.",
+                field="part",
+                fix=f"Export them in {parts} parts: --part 1 to --part {parts}.",
+            )
+        return entries
+    return entries[(part - 1) * MAX_SEEDS : part * MAX_SEEDS]
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@_adapter_option
+@click.option(
+    "--scope",
+    type=click.Choice(("project", "user", "team")),
+    help="Put all of them there, whatever the file says.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+@common_options
+def import_(
+    common: Common, files: tuple[str, ...], adapter: str | None, scope: str | None, dry_run: bool
+) -> int:
+    """Write the memories that files hold: all of them or none, once you have said yes.
+
+    Without --adapter a file is what `recall export` prints. `-` is standard input. What can't be
+    mapped ends the import with the number of its line. Where nobody can be asked, the import waits
+    as a proposal.
+    """
+    drafts = [draft for name in files for draft in _drafts(adapter, name)]
+    if scope is not None:
+        drafts = [replace(draft, scope=scope) for draft in drafts]
+    with common.open() as recall:
+        status = recall.snapshot().status.to_dict()
+        if dry_run:
+            _show(common, drafts, status)
+            return exit_code(status)
+        if not drafts:
+            raise RequestError("There is nothing to import: no memory was found.", field="files")
+        write = Write(SEED, tuple(drafts))
+        done = recall.writes().do(write, Asker("import", label=adapter or "import"), Terminal())
+    if common.json:
+        emit(_told(done) | {"sourceStatus": status})
+    elif done.outcome == PROPOSED:
+        say(f"Nobody could be asked: {_count(len(drafts))} wait as proposal {done.proposal}.")
+        say(f"    recall proposals show {done.proposal}{common.repeated()}")
+    else:
+        say(f"{_count(len(done.refs))} written.")
+        for ref in done.refs:
+            say(f"    {ref}")
+    return EXIT_OK
+
+
+def _drafts(adapter: str | None, name: str) -> list[Draft]:
+    from recall.core import envelope
+
+    text = _text(name)
+    if adapter is not None:
+        return built_in().adapt(adapter, {"path": "" if name == "-" else name, "text": text})
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RequestError(
+            f"{name} is no JSON: {error}.",
+            field="files",
+            fix="Name the format of any other file with --adapter.",
+        ) from None
+    return envelope.drafts_of(envelope.read_envelope(document))
+
+
+def _text(name: str) -> str:
+    """Return a file's text; raises RequestError where it is none."""
+    raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise RequestError(f"{name}, line {line}: no UTF-8.", field="files") from None
+
+
+def _show(common: Common, drafts: Sequence[Draft], status: dict[str, Any]) -> None:
+    if common.json:
+        from recall.core.protocol import input_of
+
+        emit({"entries": [input_of(draft) for draft in drafts], "sourceStatus": status})
+        return
+    say(f"{_count(len(drafts))} would be written.")
+    for draft in drafts:
+        first = (draft.title or (draft.text or "").strip()).split("\n")[0]
+        say(f"    {draft.scope or 'project'}, {draft.type}: {first[:80]}")
+    for line in show.status_lines(status):
+        warn(line)
+
+
+def _told(done: Written) -> dict[str, Any]:
+    return {
+        "outcome": done.outcome,
+        "refs": [*done.refs],
+        "proposal": done.proposal or None,
+        "decision": done.decision or None,
+        "flags": [flag._asdict() for flag in done.flags],
+    }
+
+
+def _count(number: int) -> str:
+    return show.count(number, "memory", "memories")
+
+
+COMMANDS = (export, import_)
