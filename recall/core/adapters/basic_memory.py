@@ -106,7 +106,7 @@ class _Note:
         )
 
     def _fields(self, head: str) -> Iterator[tuple[str, int, list[str]]]:
-        """Yield each field's name, line, and its text or texts."""
+        """Yield each field's name, line, and its text or texts; tags may stand in one text."""
         try:
             root = yaml.compose(head, Loader=yaml.BaseLoader)
         except yaml.MarkedYAMLError as error:
@@ -124,7 +124,10 @@ class _Note:
             if not all(isinstance(node, yaml.ScalarNode) for node in (key, *nodes)):
                 fix = "Write it as a text or a list of texts, or take it out."
                 raise unmapped(ID, "a field holds more than texts.", line=line, fix=fix)
-            yield key.value, line, [node.value for node in nodes]
+            values = [node.value for node in nodes]
+            if key.value == "tags" and nodes == [value]:
+                values = value.value.split(",")
+            yield key.value, line, values
 
     def _take(self, name: str, line: int, values: list[str]) -> None:
         if name == "title":
@@ -132,8 +135,7 @@ class _Note:
         elif name == "type":
             self._tag([value for value in values if value != "note"], line, first=True)
         elif name == "tags":
-            many = values if len(values) != 1 else values[0].split(",")
-            self._tag([tag.strip().lstrip("#") for tag in many if tag.strip()], line)
+            self._tag([tag.strip().lstrip("#") for tag in values if tag.strip()], line)
         elif name not in _NOT_KEPT:
             self._more += self._observations(name, line, values)
 

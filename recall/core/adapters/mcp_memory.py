@@ -79,7 +79,7 @@ def _records(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         except (ValueError, RecursionError):
             raise unmapped(ID, "this is no JSON.", line=line) from None
         kind = record.get("type") if isinstance(record, dict) else None
-        if kind not in _FIELDS:
+        if not isinstance(kind, str) or kind not in _FIELDS:
             raise unmapped(ID, "this is neither an entity nor a relation.", line=line)
         _check(record, _FIELDS[kind], line)
         yield line, record
