@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,53 +15,81 @@ from recall.faces import show
 from recall.faces.cli import EXIT_OK, Common, common_options, emit, exit_code, say, warn
 from recall.model import TRACKS
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+
 if TYPE_CHECKING:
     from recall.engine.entry_writing import Gate
     from recall.faces.protocol_wire import Method
     from recall.workspaces import Entries
 
 
-@click.command()
-@click.argument(
-    "action",
-    type=click.Choice(["serve", "describe", "adapters"]),
-    metavar="serve|describe|adapters",
-)
-@click.option(
-    "--store",
-    metavar="DIR",
-    help="Keep all entries, of the user and of every workspace, in this folder alone.",
-)
-@click.option(
-    "--budget",
-    "budgets",
-    multiple=True,
-    metavar="TRACK/SCOPE=N",
-    help="Let a track (user, agent) hold so many characters in a scope (user-global, workspace); "
-    "repeatable.",
-)
+@click.group()
+def protocol() -> None:
+    """dsh-memory-protocol/v1: memories for programs of any language."""
+
+
+def _over(command: _F) -> _F:
+    """Add the options that say which entries are served."""
+    store = click.option(
+        "--store",
+        metavar="DIR",
+        help="Keep all entries, of the user and of every workspace, in this folder alone.",
+    )
+    budget = click.option(
+        "--budget",
+        "budgets",
+        multiple=True,
+        metavar="TRACK/SCOPE=N",
+        help="Let a track (user, agent) hold so many characters in a scope (user-global, "
+        "workspace); repeatable.",
+    )
+    return store(budget(command))
+
+
+@protocol.command()
+@_over
 @common_options
-def protocol(common: Common, action: str, store: str | None, budgets: tuple[str, ...]) -> int:
-    """Serve dsh-memory-protocol/v1 to a program, over standard input and output.
+def serve(common: Common, store: str | None, budgets: tuple[str, ...]) -> int:
+    """Serve the protocol to a program, over standard input and output.
 
-    `serve` takes JSON-RPC 2.0, one message a line, and calls the program back before a write:
-    docs/protocol.md. `describe` says what would be served, and what would be seen of it.
-    `adapters` lists the formats that `recall import` and `recall export` know.
+    It speaks JSON-RPC 2.0, one message a line, and calls the program back before each write:
+    docs/protocol.md. It ends when its input does.
     """
-    limits = dict(map(_limit, budgets))
-    if action == "adapters":
-        return _list_adapters(common)
-    with opened(common, store, limits) as entries:
-        if action == "describe":
-            return _describe(common, entries)
-        if common.json:
-            raise click.UsageError("serve speaks JSON anyway; --json goes with describe.")
-        if sys.stdin is None or sys.stdout is None:
-            raise click.UsageError("The server needs standard input and standard output.")
-        from recall.faces.protocol_wire import Server
+    if common.json:
+        raise click.UsageError("serve speaks JSON anyway; --json goes with describe.")
+    if sys.stdin is None or sys.stdout is None:
+        raise click.UsageError("The server needs standard input and standard output.")
+    from recall.faces.protocol_wire import Server
 
+    with opened(common, store, dict(map(_limit, budgets))) as entries:
         streams = (sys.stdin.buffer, sys.stdout.buffer)
         Server(methods(entries), *streams, wait_seconds=entries.wait_seconds).serve()
+    return EXIT_OK
+
+
+@protocol.command()
+@_over
+@common_options
+def describe(common: Common, store: str | None, budgets: tuple[str, ...]) -> int:
+    """Say what `serve` would serve with the same options."""
+    with opened(common, store, dict(map(_limit, budgets))) as entries:
+        return _describe(common, entries)
+
+
+@protocol.command()
+@common_options
+def adapters(common: Common) -> int:
+    """List the formats that `recall import` and `recall export` know."""
+    from recall.core.adapters import built_in
+
+    common.load()  # settings that can't be used are told by every command
+    known = built_in().all()
+    if common.json:
+        emit({"adapters": [adapter.to_dict() for adapter in known]})
+        return EXIT_OK
+    for adapter in known:
+        say(f"{adapter.id}: {adapter.name}")
+        say(f"    {adapter.description}")
     return EXIT_OK
 
 
@@ -92,19 +120,6 @@ def _describe(common: Common, entries: Entries) -> int:
     for line in show.status_lines(status):
         warn(line)
     return exit_code(status)
-
-
-def _list_adapters(common: Common) -> int:
-    from recall.core.adapters import built_in
-
-    adapters = built_in().all()
-    if common.json:
-        emit({"adapters": [adapter.to_dict() for adapter in adapters]})
-        return EXIT_OK
-    for adapter in adapters:
-        say(f"{adapter.id}: {adapter.name}")
-        say(f"    {adapter.description}")
-    return EXIT_OK
 
 
 def opened(

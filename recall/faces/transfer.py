@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall.core.adapters import IDS, built_in
-from recall.core.writing import MAX_SEEDS, PROPOSED, SEED, Asker, Draft, Write, Written
+from recall.core.writing import MAX_SEEDS, SEED, Asker, Draft, Write
 from recall.errors import RequestError
 from recall.faces import show
-from recall.faces.asking import Terminal
 from recall.faces.cli import EXIT_OK, Common, common_options, emit, exit_code, say, warn
+from recall.faces.person import person
 from recall.faces.protocol import opened
+from recall.faces.writing import tell
 from recall.structs import replace
 
 if TYPE_CHECKING:
@@ -114,16 +115,8 @@ def import_(
         if not drafts:
             raise RequestError("There is nothing to import: no memory was found.", field="files")
         write = Write(SEED, tuple(drafts))
-        done = recall.writes().do(write, Asker("import", label=adapter or "import"), Terminal())
-    if common.json:
-        emit(_told(done) | {"sourceStatus": status})
-    elif done.outcome == PROPOSED:
-        say(f"Nobody could be asked: {_count(len(drafts))} wait as proposal {done.proposal}.")
-        say(f"    recall proposals show {done.proposal}{common.repeated()}")
-    else:
-        say(f"{_count(len(done.refs))} written.")
-        for ref in done.refs:
-            say(f"    {ref}")
+        asker = Asker("import", agent=common.agent or "", label=adapter or "import")
+        tell(common, recall.writes().do(write, asker, person(recall.state_dir)))
     return EXIT_OK
 
 
@@ -166,16 +159,6 @@ def _show(common: Common, drafts: Sequence[Draft], status: dict[str, Any]) -> No
         say(f"    {draft.scope or 'project'}, {draft.type}: {first[:80]}")
     for line in show.status_lines(status):
         warn(line)
-
-
-def _told(done: Written) -> dict[str, Any]:
-    return {
-        "outcome": done.outcome,
-        "refs": [*done.refs],
-        "proposal": done.proposal or None,
-        "decision": done.decision or None,
-        "flags": [flag._asdict() for flag in done.flags],
-    }
 
 
 def _count(number: int) -> str:
