@@ -58,14 +58,15 @@ def read_envelope(document: object) -> list[Entry]:
     Raises WriteError INVALID_INPUT that names the place: another schema, a field that is missing,
     wrong or unknown, more than 1,000 entries.
     """
-    given = _object(document, "The document", _FIELDS)
-    if given["plugin"] != PLUGIN or given["schema"] != SCHEMA:
-        what = f"{given['plugin']!r:.60}, {given['schema']!r:.60}"
+    said = document if isinstance(document, dict) else {}
+    if said.get("plugin") != PLUGIN or said.get("schema") != SCHEMA:
+        what = f"{said.get('plugin')!r:.60}, {said.get('schema')!r:.60}"
         raise invalid(
             f"The document says that it is {what}: expected {PLUGIN!r}, {SCHEMA!r}.",
-            fix="Another version of the format is not guessed at; use what wrote it to convert it.",
+            fix="Another format, or another version of this one, is not guessed at.",
             field="schema",
         )
+    given = _object(document, "The document", _FIELDS)
     if not _is_time(given["exportedAt"]):
         raise invalid("exportedAt is no time in ISO 8601.", field="exportedAt")
     budgets, entries = given["budgets"], given["entries"]

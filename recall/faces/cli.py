@@ -258,8 +258,7 @@ def _register() -> None:
 
     faces = (
         *(setup, reading, vocabulary, serving, hosts, migrate),
-        *(writing, proposals, audit, dream, protocol),
-        *(writing, proposals, audit, transfer, protocol),
+        *(writing, proposals, audit, transfer, dream, protocol),
     )
     for command in (command for face in faces for command in face.COMMANDS):
         cli.add_command(command)

@@ -32,6 +32,7 @@ def _commands(group: click.Group, path: str = "") -> dict[str, click.Command]:
 
 COMMANDS = _commands(cli)
 FIXTURES = ROOT / "fixtures" / "memory" / "project"
+FACTS = ROOT / "fixtures" / "transfer" / "facts.json"
 
 ARGUMENTS = {
     "init": ["--dry-run"],
@@ -56,6 +57,10 @@ ARGUMENTS = {
     "proposals list": [],
     "audit": [],
     "dream": ["--dry-run"],
+    "export": [],
+    "import": ["--adapter", "mem0", "--scope", "project", "--dry-run", str(FACTS)],
+    "protocol describe": [],
+    "protocol adapters": [],
 }
 """What makes each command do its work."""
 DECIDING = (
@@ -63,10 +68,12 @@ DECIDING = (
     *("proposals approve", "proposals dismiss", "proposals edit"),
 )
 """They need a write that was made or waits, mostly a person: test_write_commands.py."""
-ANSWERING = [name for name in COMMANDS if name != "hook" and name not in DECIDING]
-"""A hook never fails, whatever it is given: tests/faces/test_hook.py."""
-STORED = ("trash list", "proposals list", "audit")
-"""They read no memory, only what was written down."""
+TALKING = ("hook", "protocol serve")
+"""A hook never fails, whatever it is given: tests/faces/test_hook.py. A server of the memory
+protocol has a client: tests/conformance."""
+ANSWERING = [name for name in COMMANDS if name not in (*TALKING, *DECIDING)]
+STORED = ("trash list", "proposals list", "audit", "protocol adapters")
+"""They read no memory, only what was written down, or nothing."""
 SETTING_UP = ("init", "install", "uninstall")
 """They write settings, and read no memory."""
 
