@@ -12,6 +12,7 @@ from typing import Any, Final
 from recall.core.protocol import (
     ENTRY_SCOPES,
     Entry,
+    agent_named,
     checked_scope,
     checked_tags,
     checked_text,
@@ -72,8 +73,11 @@ def read_envelope(document: object) -> list[Entry]:
     budgets, entries = given["budgets"], given["entries"]
     if not isinstance(budgets, list) or len(budgets) != len(TRACKS) * len(ENTRY_SCOPES):
         raise invalid("budgets is no list of 4 rows.", field="budgets")
-    if not isinstance(entries, list) or len(entries) > MAX_SEEDS:
-        raise invalid(f"entries is no list of at most {MAX_SEEDS:,}.", field="entries")
+    if not isinstance(entries, list):
+        raise invalid("entries is no list.", field="entries")
+    if len(entries) > MAX_SEEDS:
+        what = f"There are {len(entries):,} entries; one document holds at most {MAX_SEEDS:,}."
+        raise invalid(what, field="entries", fix="Take it apart into several documents.")
     for number, row in enumerate(budgets):
         _at(f"budgets[{number}]", _read_row, row)
     return [_at(f"entries[{number}]", read_entry, one) for number, one in enumerate(entries)]
@@ -99,7 +103,7 @@ def read_entry(value: object) -> Entry:
         track=checked_track(given["track"]),
         scope=checked_scope(given["scope"]),
         workspace_key=given["workspaceKey"],
-        agent_key=given["agentKey"],
+        agent_key=agent_named(given, "agentKey"),
         text=checked_text(given["text"]),
         source=checked_text(given["source"], "source"),
         tags=checked_tags(given["tags"]),

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from recall.core.digest import sha256
 from recall.core.drafts import text_of
 from recall.core.lazy import pattern
+from recall.core.metadata import clean
 from recall.core.writing import Draft
 from recall.errors import WriteError
 from recall.model import TRACKS, Parsed, track_of
@@ -25,6 +26,8 @@ ENTRY_SCOPES: Final = (USER_GLOBAL, WORKSPACE)
 
 MAX_TAGS, MAX_TAG = 16, 32
 """Tags of an entry, and UTF-16 units of each [2]."""
+MAX_NAME = 4_096
+"""Characters of a session's id, a workspace's folder, an agent's name."""
 MAX_MATCHES = 20
 """Targets of one consolidation [3]."""
 UNBOUNDED = 2**53 - 1
@@ -40,6 +43,7 @@ _TYPE_OF = {
 }
 _UUID4 = pattern(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _CONTROL = pattern(r"[\x00-\x1f\x7f]")
+_NO_NAME = pattern(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 
 ERROR_CODES: Final = (
     "INVALID_INPUT",
@@ -269,6 +273,24 @@ def optional_text(given: Mapping[str, Any], field: str) -> str:
     return value
 
 
+def optional_name(given: Mapping[str, Any], field: str) -> str:
+    """Return what names a session, a folder or an agent; empty where it is left out.
+
+    Raises WriteError INVALID_INPUT for a control character, half a character, more than MAX_NAME.
+    """
+    name = optional_text(given, field)
+    if len(name) > MAX_NAME:
+        raise invalid(f"{field} has more than {MAX_NAME:,} characters.", field=field)
+    if _NO_NAME.search(name):
+        raise invalid(f"{field} holds a control character, or half a character.", field=field)
+    return name
+
+
+def agent_named(given: Mapping[str, Any], field: str) -> str:
+    """Return an agent's name as a memory's head keeps it; raises as `optional_name`."""
+    return clean(optional_name(given, field), MAX_NAME)
+
+
 def draft_of(given: Mapping[str, Any]) -> Draft:
     """Return an entry's input as a draft [3]; raises WriteError INVALID_INPUT naming the field."""
     track, scope = checked_track(given.get("track")), checked_scope(given.get("scope"))
@@ -277,7 +299,7 @@ def draft_of(given: Mapping[str, Any]) -> Draft:
         scope=_SCOPE_OF[scope],
         type=_TYPE_OF[track, scope],
         tags=checked_tags(given.get("tags")),
-        agent=optional_text(given, "agentKey"),
+        agent=agent_named(given, "agentKey"),
         source=optional_text(given, "source"),
     )
 
@@ -311,7 +333,8 @@ class Session(NamedTuple):
 def session_of(write: object) -> Session:
     """Return whose write it is, from `{"agent": {"session": {"id", "header"}}}`.
 
-    Raises WriteError WRITE_REQUIRES_AGENT where no agent owns it.
+    What is no text says nothing. Raises WriteError WRITE_REQUIRES_AGENT where no agent owns it, and
+    as `optional_name`.
     """
     agent = write.get("agent") if isinstance(write, dict) else None
     if not isinstance(agent, dict):
@@ -324,6 +347,8 @@ def session_of(write: object) -> Session:
     session = session if isinstance(session, dict) else {}
     header = session.get("header")
     header = header if isinstance(header, dict) else {}
-    texts = (session.get("id"), header.get("cwd"), header.get("agentPreset"))
-    id, cwd, preset = (one if isinstance(one, str) else "" for one in texts)
-    return Session(id, cwd, preset.strip())
+    told = {"id": session.get("id"), **header}
+    texts = {name: one for name, one in told.items() if isinstance(one, str)}
+    return Session(
+        optional_name(texts, "id"), optional_name(texts, "cwd"), agent_named(texts, "agentPreset")
+    )

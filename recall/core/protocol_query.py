@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from recall.core.protocol import Entry, checked_scope, checked_track, invalid, optional_text
+from recall.core.protocol import (
+    Entry,
+    agent_named,
+    checked_scope,
+    checked_track,
+    invalid,
+    optional_name,
+    optional_text,
+)
 from recall.errors import WriteError
 from recall.structs import Struct
 
@@ -45,8 +53,8 @@ class Query(Struct):
         track, scope, limit = filter.get("track"), filter.get("scope"), filter.get("limit")
         if limit is not None and (type(limit) is not int or limit < 1):
             raise invalid("limit is no whole number from 1 on.", field="limit")
-        keys = ("agentKey", "workspaceKey")
-        agent, workspace = (optional_text(opts, one) if one in opts else None for one in keys)
+        agent = agent_named(opts, "agentKey") if "agentKey" in opts else None
+        workspace = optional_name(opts, "workspaceKey") if "workspaceKey" in opts else None
         return cls(
             track="" if track is None else checked_track(track),
             scope="" if scope is None else checked_scope(scope),
@@ -59,7 +67,8 @@ class Query(Struct):
     def find(self, entries: Sequence[Entry]) -> Found:
         """Return what fits, what was recalled most first, then what was changed last."""
         fitting = [entry for entry in entries if self._fits(entry)]
-        fitting = [entry for entry in fitting if not self.text or holds(entry, self.text)]
+        if self.text:
+            fitting = holding(fitting, self.text)
         fitting.sort(key=lambda entry: (-entry.recall_count, -entry.updated, entry.id))
         page = fitting[: self.limit]
         return Found(page, len(fitting), len(page) < len(fitting))
@@ -84,9 +93,11 @@ def folded(text: str) -> str:
     return text.translate(_FOLD)
 
 
-def holds(entry: Entry, text: str) -> bool:
-    """Tell whether a text stands in an entry's, ASCII case aside."""
-    return folded(text) in folded(entry.text)
+def holding(entries: Sequence[Entry], text: str) -> list[Entry]:
+    """Return the entries in whose text a text stands, ASCII case aside."""
+    large = [entry for entry in entries if len(entry.text) >= len(text)]
+    wanted = folded(text) if large else ""
+    return [entry for entry in large if wanted in folded(entry.text)]
 
 
 def match_one(match: str, entries: Sequence[Entry], *, track: str, scope: str) -> Entry:
@@ -95,8 +106,8 @@ def match_one(match: str, entries: Sequence[Entry], *, track: str, scope: str) -
     Raises WriteError ENTRY_NOT_FOUND, or AMBIGUOUS_MATCH with the number of candidates and a
     sample of each.
     """
-    found = [entry for entry in entries if holds(entry, match)]
-    about = {"track": track, "scope": scope, "match": match}
+    found = holding(entries, match)
+    about = {"track": track, "scope": scope, "match": _cut(match)}
     if not found:
         message = f"No entry of {track}/{scope} holds {match!r:.200}; nothing was changed."
         raise WriteError("ENTRY_NOT_FOUND", message, **about)

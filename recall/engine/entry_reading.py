@@ -22,7 +22,7 @@ from recall.core.protocol import (
     entry_scope,
     input_of,
     invalid,
-    optional_text,
+    optional_name,
     our_scope,
 )
 from recall.core.protocol_answers import audit_row, budget_rows
@@ -111,7 +111,7 @@ class EntryReader:
         wanted = Query.of(filter, opts)
         if wanted.workspace_key is not None:
             wanted = replace(wanted, workspace_key=self.workspaces.key(wanted.workspace_key))
-        session = optional_text(opts, "sessionId")
+        session = optional_name(opts, "sessionId")
         found = wanted.find(self.listed())
         self.recalls.recalled([entry.id for entry in found.entries], self.milliseconds())
         if opts.get("sessionId") is not None:
@@ -134,7 +134,7 @@ class EntryReader:
 
     def budgets(self, opts: Given) -> list[dict[str, Any]]:
         """Return a row for each track and scope; of several workspaces that of the fullest."""
-        named = optional_text(opts, "workspaceKey")
+        named = optional_name(opts, "workspaceKey")
         places = [self.workspaces.get(named)] if named else self.workspaces.all()
         rows: dict[tuple[str, str], Usage] = {}
         for usage in (one for place in places for one in self._usage(place)):

@@ -7,6 +7,7 @@ only one entry holds. docs/protocol.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from recall.core import envelope
@@ -16,6 +17,7 @@ from recall.core.protocol import (
     WORKSPACE,
     Entry,
     Session,
+    agent_named,
     checked_matches,
     checked_scope,
     checked_text,
@@ -24,6 +26,7 @@ from recall.core.protocol import (
     entry_of,
     entry_scope,
     invalid,
+    optional_name,
     optional_text,
     our_scope,
     session_of,
@@ -47,7 +50,7 @@ from recall.core.writing import (
     Written,
 )
 from recall.engine.entry_reading import SOURCE, EntryReader, Given, Workspace
-from recall.errors import WriteError
+from recall.errors import StoreError, WriteError
 from recall.structs import replace
 
 Gate = Callable[[dict[str, Any]], str]
@@ -187,15 +190,17 @@ class EntryWriter:
 
     def _place(self, given: Given, who: Session) -> tuple[Workspace, str]:
         """Return the workspace and the agent that an input means: its own, else the session's."""
-        agent = optional_text(given, "agentKey") if "agentKey" in given else who.agent
-        return self._workspaces.get(optional_text(given, "workspaceKey") or who.cwd), agent
+        agent = agent_named(given, "agentKey") if "agentKey" in given else who.agent
+        return self._workspaces.get(optional_name(given, "workspaceKey") or who.cwd), agent
 
     def _made(self, place: Workspace, done: Written, who: Session) -> list[Entry]:
         """Return the entries that a write made or changed, and note whose they are."""
         made = [change for change in done.changes if change.after is not None]
         at = self._reader.milliseconds()
         entries = [_changed(change, at, place.key) for change in made]
-        self._reader.recalls.written([(one.id, one.version) for one in entries], who.id)
+        # The files are written: what can't be noted beside them makes nothing of that undone.
+        with suppress(StoreError):
+            self._reader.recalls.written([(one.id, one.version) for one in entries], who.id)
         return [replace(entry, session=who.id or None) for entry in entries]
 
 

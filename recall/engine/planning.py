@@ -8,7 +8,7 @@ first time and stands in the `Write`.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 
@@ -107,15 +107,14 @@ class Planner:
     ) -> tuple[Draft, ...]:
         words: dict[str, Vocabulary] = {}
         annotator = cache(self._annotator)  # which may have to learn the corpus first
+        # Who lists by time and id lists what came together in the order in which it came.
+        ids = sorted(self._new_id() for _ in drafts)
         done = []
-        for draft in drafts:
-            draft = checked(draft, new=True)
+        for draft, own in zip(_numbered(drafts), ids, strict=True):
             scope = self._scope(draft)
             label = draft.source or asker.label or asker.source
             agent = draft.agent or asker.agent
-            draft = replace(
-                draft, scope=scope, source=label, agent=agent, id=draft.id or self._new_id()
-            )
+            draft = replace(draft, scope=scope, source=label, agent=agent, id=draft.id or own)
             if scope not in words:
                 words[scope] = Vocabulary.of(
                     one for one in snapshot.memories.values() if one.scope == scope
@@ -277,6 +276,18 @@ class Planner:
                 ref=memory.ref,
             )
         return raw
+
+
+def _numbered(drafts: Sequence[Draft]) -> Iterator[Draft]:
+    """Yield each draft with its text and tags in order; an error says which of several it is."""
+    for number, draft in enumerate(drafts, 1):
+        try:
+            yield checked(draft, new=True)
+        except WriteError as error:
+            if len(drafts) == 1:
+                raise
+            message = f"Memory {number:,} of {len(drafts):,}: {error.message}"
+            raise WriteError(error.code, message, fix=error.fix, **error.evidence) from None
 
 
 def _of(memory: Memory, before: bytes, after: bytes | None) -> FileChange:

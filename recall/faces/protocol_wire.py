@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
+import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, NamedTuple
@@ -24,6 +26,8 @@ MAX_LINE = 256 * 1024 * 1024
 """Bytes of one message: a seed of 1,000 entries of 100,000 characters fits."""
 MAX_WAITING = 64
 """Requests that are under way at once."""
+_LOGGED = 4_000
+"""Characters of a fault in the log: a client that never reads it is not to block the server."""
 _OUTCOMES = (ALLOWED, REJECTED, CANCELLED, UNAVAILABLE)
 
 _log = logging.getLogger(__name__)
@@ -72,6 +76,8 @@ class Server:
         self._turns = _Turns()
         self._gates = _Gates()
         self._running: dict[object, threading.Thread] = {}
+        self._threads: set[threading.Thread] = set()
+        """Those that run, and those that have still to tell their answer."""
 
     def serve(self) -> None:
         """Serve until the input ends; then whoever waits at the gate is told `cancelled`."""
@@ -80,7 +86,7 @@ class Server:
                 self._take(line)
         finally:
             self._gates.close()
-            for thread in list(self._running.values()):
+            for thread in list(self._threads):
                 thread.join()
 
     def _take(self, line: bytes) -> None:
@@ -137,6 +143,7 @@ class Server:
         turn = self._turns.queue()
         thread = threading.Thread(target=self._run, args=(id, method, arguments, turn))
         self._running[id] = thread
+        self._threads.add(thread)
         thread.start()
 
     def _run(self, id: object, method: Method, arguments: list[Any], turn: object) -> None:
@@ -149,13 +156,14 @@ class Server:
             told = told_error(error)
             answer = {"error": {"code": REFUSED, "message": error.message, "data": told}}
         except Exception as error:  # noqa: BLE001  a server outlives one request
-            _log.exception("a request failed")
+            _log.error("a request failed: …%s", traceback.format_exc(chain=False)[-_LOGGED:])
             answer = {"error": {"code": INTERNAL, "message": f"It failed: {error!r:.200}"}}
         finally:
             self._turns.end()
             self._gates.forget(id)
             self._running.pop(id, None)
         self._send({"id": id, **answer})
+        self._threads.discard(threading.current_thread())
 
     def _ask(self, request: object, payload: dict[str, Any]) -> str:
         """Ask the client's gate; other requests go on meanwhile."""
@@ -291,7 +299,7 @@ def _parsed(line: bytes, long: bool) -> dict[str, Any]:
     if long:
         raise WireError(PARSE, f"The line is longer than {MAX_LINE:,} bytes.")
     try:
-        message = json.loads(line.decode("utf-8"), parse_constant=_no_number)
+        message = json.loads(line.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError):
         raise WireError(PARSE, "The line is no JSON in UTF-8.") from None
     if not isinstance(message, dict):
@@ -300,7 +308,13 @@ def _parsed(line: bytes, long: bool) -> dict[str, Any]:
 
 
 def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text:.40} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    """Return a number that can be written back as JSON."""
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
 
 
 def _arguments(method: Method, params: object, id: object) -> list[Any]:

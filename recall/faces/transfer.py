@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from recall.core.adapters import IDS, built_in
 from recall.core.writing import MAX_SEEDS, SEED, Asker, Draft, Write
-from recall.errors import RequestError
+from recall.errors import RequestError, WriteError
 from recall.faces import show
 from recall.faces.cli import EXIT_OK, Common, common_options, emit, exit_code, say, warn
 from recall.faces.person import person
@@ -23,6 +23,9 @@ from recall.structs import replace
 if TYPE_CHECKING:
     from recall.core.protocol import Entry
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+_T = TypeVar("_T")
+
 _adapter_option = click.option(
     "--adapter",
     type=click.Choice(IDS),
@@ -31,17 +34,21 @@ _adapter_option = click.option(
 )
 
 
+def _part_option(why: str) -> Callable[[_F], _F]:
+    return click.option(
+        "--part",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help=f"Only the N-th {MAX_SEEDS:,} of them: {why} no more.",
+    )
+
+
 @click.command()
 @_adapter_option
 @click.option(
     "--scope", type=click.Choice(("project", "user")), help="Only the memories of this scope."
 )
-@click.option(
-    "--part",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help=f"Only the N-th {MAX_SEEDS:,} of them: one document holds no more.",
-)
+@_part_option("one document holds")
 @common_options
 def export(common: Common, adapter: str | None, scope: str | None, part: int | None) -> int:
     """Print the memories of project and user as one document, whoever's they are.
@@ -51,7 +58,7 @@ def export(common: Common, adapter: str | None, scope: str | None, part: int | N
     memories are not in it. Nothing is asked for and nothing changes.
     """
     with opened(common) as entries:
-        found = _part(_of_scope(entries.reading.listed(), scope), part)
+        found = _part(_of_scope(entries.reading.listed(), scope), part, "one document", "Export")
         if adapter is None:
             document = entries.reading.document(found)
         else:
@@ -72,17 +79,18 @@ def _of_scope(entries: Sequence[Entry], scope: str | None) -> list[Entry]:
     return [entry for entry in entries if scope is None or entry.scope == wanted[scope]]
 
 
-def _part(entries: list[Entry], part: int | None) -> list[Entry]:
-    if part is None:
-        if len(entries) > MAX_SEEDS:
-            parts = -(-len(entries) // MAX_SEEDS)
-            raise RequestError(
-                f"There are {len(entries):,} memories; one document holds {MAX_SEEDS:,}.",
-                field="part",
-                fix=f"Export them in {parts} parts: --part 1 to --part {parts}.",
-            )
-        return entries
-    return entries[(part - 1) * MAX_SEEDS : part * MAX_SEEDS]
+def _part(found: list[_T], part: int | None, holder: str, verb: str) -> list[_T]:
+    """Return the part that is asked for; raises RequestError where one is too small for all."""
+    if part is not None:
+        return found[(part - 1) * MAX_SEEDS : part * MAX_SEEDS]
+    if len(found) > MAX_SEEDS:
+        parts = -(-len(found) // MAX_SEEDS)
+        raise RequestError(
+            f"There are {len(found):,} memories; {holder} holds {MAX_SEEDS:,}.",
+            field="part",
+            fix=f"{verb} them in {parts} parts: --part 1 to --part {parts}.",
+        )
+    return found
 
 
 @click.command("import")
@@ -93,10 +101,16 @@ def _part(entries: list[Entry], part: int | None) -> list[Entry]:
     type=click.Choice(("project", "user", "team")),
     help="Put all of them there, whatever the file says.",
 )
+@_part_option("one import writes")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @common_options
 def import_(
-    common: Common, files: tuple[str, ...], adapter: str | None, scope: str | None, dry_run: bool
+    common: Common,
+    files: tuple[str, ...],
+    adapter: str | None,
+    scope: str | None,
+    part: int | None,
+    dry_run: bool,
 ) -> int:
     """Write the memories that files hold: all of them or none, once you have said yes.
 
@@ -104,7 +118,8 @@ def import_(
     mapped ends the import with the number of its line. Where nobody can be asked, the import waits
     as a proposal.
     """
-    drafts = [draft for name in files for draft in _drafts(adapter, name)]
+    drafts = [draft for name in files for draft in _named(adapter, name)]
+    drafts = _part(drafts, part, "one import", "Import")
     if scope is not None:
         drafts = [replace(draft, scope=scope) for draft in drafts]
     with common.open() as recall:
@@ -118,6 +133,15 @@ def import_(
         asker = Asker("import", agent=common.agent or "", label=adapter or "import")
         tell(common, recall.writes().do(write, asker, person(recall.state_dir)))
     return EXIT_OK
+
+
+def _named(adapter: str | None, name: str) -> list[Draft]:
+    """Return a file's memories; what is wrong with it is told with its name."""
+    try:
+        return _drafts(adapter, name)
+    except WriteError as error:
+        message = f"{name}: {error.message}"
+        raise WriteError(error.code, message, fix=error.fix, file=name, **error.evidence) from None
 
 
 def _drafts(adapter: str | None, name: str) -> list[Draft]:

@@ -29,7 +29,7 @@ def entries(draw: st.DrawFn) -> Entry:
         track=draw(st.sampled_from(["user", "agent"])),
         scope=scope,
         workspace_key=draw(st.text()) if scope == "workspace" else "",
-        agent_key=draw(st.text()),
+        agent_key=draw(st.text(st.characters(categories=("L", "N")), max_size=16)),
         text=draw(st.text(min_size=1)),
         source=draw(st.text(min_size=1)),
         tags=tuple(draw(st.lists(tag, max_size=16, unique=True))),
@@ -160,3 +160,13 @@ def test_an_import_begins_anew(entry: Entry) -> None:
     assert (draft.text, draft.tags, draft.track) == (entry.text, entry.tags, entry.track)
     assert draft.scope == {"user-global": "user", "workspace": "project"}[entry.scope]
     assert (draft.agent, draft.source, draft.id) == (entry.agent_key, entry.source, "")
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\0", "\x1f", "x" * 4_097, "\u2028"])
+def test_an_agent_that_no_head_can_name_is_refused_with_its_place(name: str) -> None:
+    """It would come back as another agent's entry, or as everybody's."""
+    made = document(ONE)
+    made["entries"][0]["agentKey"] = name
+    with pytest.raises(WriteError) as caught:
+        read_envelope(made)
+    assert caught.value.message.startswith("entries[0]: agentKey")

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from recall.core.adapters.registry import Adapter, text_in, unmapped
+from recall.core.adapters.registry import Adapter, mapped, text_in, unmapped
 from recall.core.drafts import text_of
 from recall.core.frontmatter import split
 from recall.core.lazy import pattern
@@ -28,6 +28,8 @@ ID = "basic-memory"
 _NOT_KEPT = ("permalink", "created", "modified", "updated")
 """An import gives ids and times anew."""
 _NAMELESS = pattern(r'[/\\:*?"<>|\x00-\x1f\x7f]+')
+_NOTES = pattern(r'\ufeff?\s*\{\s*"')
+"""How a file of notes begins, and no note."""
 _CATEGORY = pattern(r"[^\[\]()\x00-\x1f]{2,64}")
 _LONGEST_NAME = 80
 
@@ -38,7 +40,7 @@ def adapt(payload: object) -> list[Draft]:
     A note without a title has its file's name.
     """
     text = text_in(payload)
-    if text is not None and not text.lstrip().startswith('{"'):
+    if text is not None and not _NOTES.match(text):
         path = payload.get("path") if isinstance(payload, dict) else ""
         return [_draft(text, path if isinstance(path, str) else "", "")]
     if text is not None:
@@ -58,9 +60,10 @@ def adapt(payload: object) -> list[Draft]:
 
 def _loaded(text: str) -> object:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise unmapped(ID, "the text is neither a note nor JSON.", line=1) from None
+        return json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        raise unmapped(ID, "the text is neither a note nor JSON.", line=line) from None
 
 
 def _draft(text: str, path: str, where: str) -> Draft:
@@ -96,7 +99,7 @@ class _Note:
             text = "\n".join([text, "", *self._more] if text else self._more)
         if not text:
             raise unmapped(ID, "the note has no text.", line=self._line)
-        return Draft(
+        draft = Draft(
             text=text,
             scope="user",
             type="reference",
@@ -104,6 +107,7 @@ class _Note:
             tags=tuple(self._tags),
             source=ID,
         )
+        return mapped(ID, draft, line=self._line)
 
     def _fields(self, head: str) -> Iterator[tuple[str, int, list[str]]]:
         """Yield each field's name, line, and its text or texts; tags may stand in one text."""

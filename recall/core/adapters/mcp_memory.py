@@ -19,7 +19,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from recall.core.adapters.registry import Adapter, text_in, unmapped
+from recall.core.adapters.registry import Adapter, mapped, text_in, unmapped
 from recall.core.lazy import pattern
 from recall.core.protocol import Entry, checked_tags
 from recall.core.writing import Draft
@@ -127,7 +127,7 @@ def _draft(entity: _Entity) -> Draft:
     if entity.relations:
         lines += ["", _RELATIONS, ""]
         lines += [f"- {kind} [[{end}]]" for kind, end in entity.relations]
-    return Draft(
+    draft = Draft(
         text="\n".join(lines),
         scope="user",
         type="user",
@@ -135,6 +135,7 @@ def _draft(entity: _Entity) -> Draft:
         tags=tags,
         source=ID,
     )
+    return mapped(ID, draft, line=entity.line)
 
 
 def _bullet(observation: str) -> str:

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from recall.core import jsontext
-from recall.core.adapters.registry import Adapter, text_in, unmapped
+from recall.core.adapters.registry import Adapter, mapped, text_in, unmapped
 from recall.core.protocol import (
     ENTRY_SCOPES,
     USER_GLOBAL,
     Entry,
     checked_tags,
     draft_of,
+    invalid,
 )
 from recall.core.writing import Draft
 from recall.errors import WriteError
@@ -67,10 +68,11 @@ def _draft(fact: object, line: int | None, number: int) -> Draft:
     text = fact.get("memory") if isinstance(fact, dict) else None
     if not isinstance(fact, dict) or not isinstance(text, str) or not text.strip():
         raise unmapped(ID, f"fact {number} has no text in `memory`.", line=line)
-    about = fact.get("metadata")
-    about = about if isinstance(about, dict) else {}
+    about = fact.get("metadata") or {}
+    if not isinstance(about, dict):
+        raise unmapped(ID, f"fact {number}: its metadata is no object.", line=line)
     try:
-        return draft_of(
+        draft = draft_of(
             {
                 "track": _said(about, "track", TRACKS, "user"),
                 "scope": _said(about, "scope", ENTRY_SCOPES, USER_GLOBAL),
@@ -82,6 +84,7 @@ def _draft(fact: object, line: int | None, number: int) -> Draft:
         )
     except WriteError as error:
         raise unmapped(ID, f"fact {number}: {error.message}", line=line, fix=error.fix) from None
+    return mapped(ID, draft, line=line, what=f"fact {number}: ")
 
 
 def _said(about: Mapping[str, Any], name: str, allowed: Sequence[object], otherwise: str) -> str:
@@ -91,11 +94,14 @@ def _said(about: Mapping[str, Any], name: str, allowed: Sequence[object], otherw
 
 
 def _tags(fact: Mapping[str, Any], about: Mapping[str, Any]) -> list[str]:
-    """Return the texts of a fact's category, categories and tags."""
+    """Return a fact's category, categories and tags; raises WriteError where one is no text."""
     found: list[object] = [about.get("category")]
     for many in (fact.get("categories"), about.get("tags")):
-        found += many if isinstance(many, list) else []
-    return [one for one in found if isinstance(one, str) and one]
+        found += many if isinstance(many, list) else [many]
+    tags = [one for one in found if one not in (None, "")]
+    if not all(isinstance(one, str) for one in tags):
+        raise invalid("a category or a tag is no text.")
+    return [str(one) for one in tags]
 
 
 def export(entries: Sequence[Entry]) -> dict[str, Any]:

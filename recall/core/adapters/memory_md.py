@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from recall.core.adapters.registry import Adapter, text_in, unmapped
+from recall.core.adapters.registry import Adapter, mapped, text_in, unmapped
 from recall.core.lazy import pattern
 from recall.core.protocol import ENTRY_SCOPES, USER_GLOBAL, Entry, checked_tags, draft_of
 from recall.core.writing import Draft
@@ -22,6 +22,7 @@ _BULLET = pattern(r"[-*] +(.*?)[ \t]*")
 _ITEM = pattern(r"(?:[-*+]|\d{1,9}[.)]) +(.*?)[ \t]*")
 _FENCE = pattern(r" {0,3}(`{3,}|~{3,})[^`]*")
 _LINE_END = pattern(r"\r\n|\r|\n")
+_BREAKS = pattern(r"[ \t]*[\r\n]\s*")
 _OWN = {f"{track}/{scope}": (track, scope) for track in TRACKS for scope in ENTRY_SCOPES}
 
 
@@ -54,7 +55,7 @@ def _draft(adapter: str, piece: _Piece) -> Draft:
         fix = "The section's name becomes a tag: shorten it."
         raise unmapped(adapter, error.message, line=piece.named, fix=fix) from None
     told = {"track": track, "scope": scope, "text": piece.text, "tags": tags, "source": adapter}
-    return draft_of(told)
+    return mapped(adapter, draft_of(told), line=piece.line)
 
 
 # --- Hermes: sections and bullets, nothing else
@@ -163,7 +164,7 @@ def _export(adapter: str, entries: Sequence[Entry]) -> dict[str, Any]:
     """Return entries as bullets on one line each, below the track and scope that they have."""
     groups: dict[str, list[str]] = {}
     for entry in entries:
-        line = " ".join(_LINE_END.sub(" ", entry.text).split())
+        line = _BREAKS.sub(" ", entry.text.strip(" \t\r\n"))
         groups.setdefault(f"{entry.track}/{entry.scope}", []).append(f"- {line}")
     parts = [f"## {name}\n" + "\n".join(groups[name]) for name in sorted(groups)]
     return {"plugin": adapter, "text": "\n\n".join(parts)}

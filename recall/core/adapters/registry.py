@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from recall.core.drafts import checked
 from recall.core.lazy import pattern
 from recall.core.protocol import Entry
 from recall.core.writing import Draft
@@ -51,6 +52,18 @@ def unmapped(
     return WriteError(
         "ADAPTER_PAYLOAD", f"{adapter}: {place}{what}", fix=fix, adapterId=adapter, **evidence
     )
+
+
+def mapped(adapter: str, draft: Draft, *, line: int | None = None, what: str = "") -> Draft:
+    """Return a draft as a memory can be made of it.
+
+    Raises WriteError ADAPTER_PAYLOAD where none can: its text is too long or no plain Unicode, a
+    tag can't be kept. `what` begins the message.
+    """
+    try:
+        return checked(draft, new=True)
+    except WriteError as error:
+        raise unmapped(adapter, what + error.message, line=line, fix=error.fix) from None
 
 
 def text_in(payload: object) -> str | None:
