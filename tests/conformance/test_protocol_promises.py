@@ -463,3 +463,141 @@ def test_what_is_written_is_there_for_the_next_server(server: Server) -> None:
     client.close()
     again = server()
     assert (again.call("listEntries"), again.call("auditList")) == before
+
+
+# --- strangers
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\nb", "\ud800", "x" * 4_097])
+@pytest.mark.parametrize("place", ["id", "cwd", "agentPreset"])
+def test_a_session_that_can_not_be_named_is_refused_before_anything_is_written(
+    server: Server, place: str, name: str
+) -> None:
+    """INVALID_INPUT; a write is never made and then told to have failed."""
+    client = server()
+    write = session()
+    told = write["agent"]["session"]
+    (told if place == "id" else told["header"])[place] = name
+    error = refused(client, "add", entry("text"), write)
+    assert (error.code, error.details["field"]) == ("INVALID_INPUT", place)
+    assert client.asked == [] and client.call("listEntries") == []
+    keys = {"id": "sessionId", "cwd": "workspaceKey", "agentPreset": "agentKey"}
+    assert refused(client, "query", {}, {keys[place]: name}).code == "INVALID_INPUT"
+
+
+def test_an_agent_sees_what_it_wrote_however_its_name_is_spaced(server: Server) -> None:
+    """Its name in a head has single blanks: it means the same agent all the same."""
+    client = server()
+    made = client.call("add", entry("mine"), session(agent=" code   bot "))["entry"]
+    assert made["agentKey"] == "code bot"
+    given = entry("still mine", match="mine")
+    assert client.call("replace", given, session(agent=" code   bot "))["entry"]["version"] == 2
+    assert client.call("query", {}, {"agentKey": " code   bot "})["total"] == 1
+    assert client.call("query", {}, {"agentKey": "other"})["total"] == 0
+
+
+def test_a_text_that_is_longer_than_any_entry_finds_nothing(server: Server) -> None:
+    """However long it is; an error tells only its beginning."""
+    client = server()
+    client.call("add", entry("short"), session())
+    assert client.call("query", {"text": "s" * 5_000_000})["total"] == 0
+    error = refused(client, "remove", entry("x", match="s" * 5_000_000), session())
+    assert error.code == "ENTRY_NOT_FOUND"
+    assert len(str(error)) + len(error.details["match"]) < 1_000
+
+
+def test_a_seed_is_listed_in_its_order(server: Server) -> None:
+    """Entries that came together have one time; their ids are in the order in which they came."""
+    client = server()
+    texts = [f"fact {number}" for number in range(30)]
+    client.call("seed", [entry(text) for text in texts], session())
+    assert listed(client) == texts
+
+
+def test_separators_in_a_text_end_no_line_of_the_wire(server: Server) -> None:
+    """Every message is one line of ASCII, whatever its texts hold."""
+    client = server()
+    text = "a\u2028b\u2029c\u0085d\x0be\x0cf\x1b[31m"
+    assert client.call("add", entry(text), session())["entry"]["text"] == text
+    client.send({"id": "raw", "method": "listEntries"})
+    assert client.process.stdout
+    line = client.process.stdout.readline()
+    assert line.isascii() and json.loads(line)["result"][0]["text"] == text
+
+
+def test_a_client_that_dies_at_the_gate_leaves_nothing_but_a_row(
+    server: Server, tmp_path: Any
+) -> None:
+    """Nothing was approved, so nothing is written; the next server finds all in order."""
+    client = server(gate=lambda _: None)
+    client.begin("add", entry("never approved"), session())
+    client.take()
+    assert client.asked, "it waits at the gate"
+    client.close()
+    after = server()
+    assert after.call("listEntries") == []
+    (row,) = [one for one in after.call("auditList", 10) if one["action"] == "add-denied"]
+    assert "cancelled" in row["outcome"]
+    assert after.call("add", entry("approved"), session())["entry"]["version"] == 1
+
+
+def test_a_server_that_is_killed_at_the_gate_leaves_nothing(server: Server) -> None:
+    """Without a word; the next one writes at once."""
+    client = server(gate=lambda _: None)
+    client.begin("seed", [entry("one"), entry("two")], session())
+    client.take()
+    client.process.kill()
+    client.process.wait()
+    for stream in (client.process.stdin, client.process.stdout, client.process.stderr):
+        assert stream
+        stream.close()
+    after = server()
+    assert after.call("listEntries") == []
+    assert after.call("seed", [entry("one"), entry("two")], session())["added"] == 2
+
+
+def test_two_servers_share_one_store(server: Server, tmp_path: Any) -> None:
+    """Each sees at once what the other wrote; what only one of them may do, one does."""
+    one, two = (
+        server("--budget", "agent/user-global=100"),
+        server("--budget", "agent/user-global=100"),
+    )
+    begun = [
+        (client, client.begin("add", entry(f"{name} {number}"), session(name)))
+        for number in range(15)
+        for name, client in (("one", one), ("two", two))
+    ]
+    for client, id in begun:
+        client.wait(id)
+    assert sorted(listed(one)) == sorted(listed(two))
+    assert len(listed(one)) == 30
+
+    def race(method: str, given: Any) -> list[str]:
+        begun = [(client, client.begin(method, given, session())) for client in (one, two)]
+        outcomes = []
+        for client, id in begun:
+            try:
+                client.wait(id)
+                outcomes.append("done")
+            except Refused as error:
+                outcomes.append(error.details.get("reason", error.code))
+        return sorted(outcomes)
+
+    refusals = {"ENTRY_NOT_FOUND", "WRITE_SUPERSEDED"}
+    done, other = sorted(race("remove", entry("", match="one 3")), key="done".__ne__)
+    assert done == "done" and other in refusals
+    assert race("add", entry("x" * 60, "agent")) == ["BUDGET_EXCEEDED", "done"]
+    (row,) = [row for row in two.call("budgets") if row["used"] == 60]
+    assert row["track"] == "agent"
+    assert len(listed(two)) == 30
+    numbers = [row["seq"] for row in one.call("auditList", 1_000)]
+    assert numbers == sorted(set(numbers), reverse=True), "one chain of rows"
+
+
+def test_a_write_that_was_made_is_answered_so(server: Server, tmp_path: Any) -> None:
+    """Also where what is kept beside the files can't be written any more."""
+    (tmp_path / "store" / "state" / "recalls.sqlite").mkdir(parents=True)
+    client = server()
+    assert client.call("add", entry("kept"), session())["entry"]["text"] == "kept"
+    (file,) = (tmp_path / "store" / "user").glob("*.md")
+    assert file.read_text().endswith("kept\n")

@@ -35,6 +35,7 @@ def methods() -> dict[str, Method]:
         "note": Method(("value",), note),
         "refuse": Method(("value",), refuse),
         "fail": Method((), lambda: [][0]),
+        "rage": Method((), lambda: {}["x" * 1_000_000]),
         "write": Method(("value",), ask, True),
     }
 
@@ -101,6 +102,9 @@ def test_parameters_go_by_place_or_by_name(wire: Wire) -> None:
         (b"{", -32700),
         (b"\xff\xfe", -32700),
         (b'{"id": NaN, "method": "echo"}', -32700),
+        (b'{"id": 1e999, "method": "echo"}', -32700),
+        (b'{"id": 1, "method": "echo", "params": [-1e999]}', -32700),
+        (b'{"id": ' + b"9" * 5_000 + b', "method": "echo"}', -32700),
         (b"[" * 100_000, -32700),
         (b"[]", -32600),
         (b'"text"', -32600),
@@ -137,6 +141,13 @@ def test_an_error_of_the_protocol_carries_its_code(wire: Wire) -> None:
     wire.send(request(2, "fail"), request(3, "echo"))
     assert wire.get()["error"]["code"] == -32603
     assert wire.get()["id"] == 3
+
+
+def test_a_fault_is_told_in_few_words(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
+    """However long its message: a client that never reads our standard error is not in our way."""
+    wire.send(request(1, "rage"))
+    assert len(wire.get()["error"]["message"]) < 300
+    assert 0 < len(caplog.text) < 10_000
 
 
 def test_requests_run_in_the_order_in_which_they_came(wire: Wire) -> None:

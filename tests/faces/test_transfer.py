@@ -85,7 +85,7 @@ def test_one_line_that_cannot_be_mapped_ends_the_import(desk: Desk) -> None:
     bad = desk.file("bad.md", "## About\n- two\nprose\n")
     ran = desk.run("import", "--adapter", "hermes-memory-md", good, bad)
     assert ran.code == 1
-    assert "hermes-memory-md: line 3" in ran.shown
+    assert "bad.md: hermes-memory-md: line 3" in ran.shown
     assert "[y/n]" not in ran.shown
     assert desk.texts() == []
 
@@ -192,3 +192,41 @@ def test_an_export_changes_nothing(desk: Desk) -> None:
     before = sorted(path for path in desk.folder.rglob("*") if "cache" not in path.parts)
     assert desk.run("export").code == 0
     assert sorted(p for p in desk.folder.rglob("*") if "cache" not in p.parts) == before
+
+
+def test_a_file_of_ten_thousand_is_imported_in_parts(desk: Desk) -> None:
+    """One import is 1,000 at most: without --part nothing is written, and it says how many."""
+    file = desk.file("f.json", [{"memory": f"Fact {number}."} for number in range(10_000)])
+    ran = desk.run("import", "--adapter", "mem0", file, typed="y\n")
+    assert ran.code == 2 and "--part 1 to --part 10" in ran.shown
+    assert list((desk.folder / "user").iterdir()) == []
+    told = desk.json("import", "--adapter", "mem0", "--part", "10", "--dry-run", file)["entries"]
+    assert [one["text"] for one in told] == [f"Fact {n}." for n in range(9_000, 10_000)]
+    ran = desk.run("import", "--adapter", "mem0", "--part", "11", file, typed="y\n")
+    assert ran.code == 2 and "nothing to import" in ran.shown
+
+
+def test_one_line_of_many_that_no_memory_can_have_writes_nothing(desk: Desk) -> None:
+    """Where the file looks well, and only a text can't be kept: file and line are named."""
+    lines = [f"- fact {number}" for number in range(500)]
+    lines[400] = "- " + "x" * 100_001
+    file = desk.file("long.md", "\n".join(lines))
+    ran = desk.run("import", "--adapter", "hermes-memory-md", file, typed="y\n")
+    assert ran.code == 1
+    assert "long.md: hermes-memory-md: line 401: `text` has 100,001 characters" in ran.shown
+    assert list((desk.folder / "user").iterdir()) == []
+    document = desk.json("export")
+    entry = desk.json("import", "--adapter", "mem0", "--dry-run", desk.file("f.json", FACTS))
+    wrong = [one | {"text": text} for text in ("good", "a\0b") for one in entry["entries"][:1]]
+    full = {
+        **dict.fromkeys(("workspaceKey", "agentKey"), ""),
+        **dict.fromkeys(("lastRecalled", "sessionId")),
+        "id": "6476a412-60be-459e-a875-6128113ea7d3",
+        "recallCount": 0,
+        "tags": [],
+        **dict.fromkeys(("version", "createdAt", "updatedAt"), 1),
+    }
+    document["entries"] = [full | one for one in wrong]
+    ran = desk.run("import", desk.file("all.json", document), typed="y\n")
+    assert ran.code == 2 and "Memory 2 of 2: `text` holds NUL" in ran.shown
+    assert list((desk.folder / "user").iterdir()) == []

@@ -21,6 +21,9 @@ _HEADING = pattern(r"#{1,6} +(.*?)(?:[ \t]+#+)?[ \t]*")
 _BULLET = pattern(r"[-*] +(.*?)[ \t]*")
 _ITEM = pattern(r"(?:[-*+]|\d{1,9}[.)]) +(.*?)[ \t]*")
 _FENCE = pattern(r" {0,3}(`{3,}|~{3,})[^`]*")
+_RULE = pattern(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
+_UNDERLINE = pattern(r" {0,3}(?:=+|-{2,})[ \t]*")
+"""Below a line of text it makes that a heading."""
 _LINE_END = pattern(r"\r\n|\r|\n")
 _BREAKS = pattern(r"[ \t]*[\r\n]\s*")
 _OWN = {f"{track}/{scope}": (track, scope) for track in TRACKS for scope in ENTRY_SCOPES}
@@ -72,9 +75,9 @@ def _bullets(lines: Sequence[str]) -> Iterator[_Piece]:
         heading, bullet = _SECTION.fullmatch(line), _BULLET.fullmatch(line)
         if heading:
             section, named = heading[1], number
-        elif bullet and bullet[1]:
+        elif bullet and bullet[1].strip():
             yield _Piece(bullet[1], number, section, named)
-        elif line.strip() not in ("", "-", "*"):
+        elif bullet is None and line.strip() not in ("", "-", "*"):
             what = f"{line[:40]!r} is neither a section (`## `) nor a bullet (`- `)."
             raise unmapped(_HERMES, what, line=number, fix="Make it a bullet of its own.")
 
@@ -102,14 +105,14 @@ class _Reader:
         while self._at < len(self._lines):
             line, start = self._lines[self._at], self._at + 1
             self._at += 1
-            if not line.strip():
+            if not line.strip() or _RULE.fullmatch(line):
                 continue
             heading = _HEADING.fullmatch(line)
             if heading:
                 self._section, self._named = heading[1], start
                 continue
             text = self._piece(line)
-            if text:
+            if text.strip():
                 yield _Piece(text, start, self._section, self._named)
 
     def _piece(self, line: str) -> str:
@@ -120,8 +123,13 @@ class _Reader:
             return self._item(item[1])
         if line.lstrip().startswith("|"):
             return "\n".join([line, *self._while(lambda one: one.lstrip().startswith("|"))])
-        more = self._while(self._continues)
-        return " ".join(one.strip() for one in (line, *more))
+        start = self._at
+        text = " ".join(one.strip() for one in (line, *self._while(self._continues)))
+        if self._at < len(self._lines) and _UNDERLINE.fullmatch(self._lines[self._at]):
+            self._at += 1
+            self._section, self._named = text, start
+            return ""
+        return text
 
     def _block(self, line: str, fence: str) -> str:
         """Return a fenced block as it stands, to its closing fence or the end."""
@@ -143,10 +151,10 @@ class _Reader:
                 taken.append(line.rstrip())
             else:
                 taken[-1] += " " + line.strip()
-        return "\n".join(taken).strip()
+        return "\n".join(taken).strip(" \t\n")
 
     def _continues(self, line: str) -> bool:
-        ends = (_HEADING, _FENCE, _ITEM)
+        ends = (_HEADING, _FENCE, _ITEM, _RULE, _UNDERLINE)
         return bool(line.strip()) and not any(one.fullmatch(line) for one in ends)
 
     def _while(self, wanted: Callable[[str], bool]) -> list[str]:

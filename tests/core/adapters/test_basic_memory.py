@@ -115,3 +115,25 @@ def test_what_was_exported_is_read_back(told: list[tuple[str, str, list[str]]]) 
         assert "/" not in note["path"]
     kept = [(one.title, text_of(one.text), one.tags) for one in entries]
     assert [(one.title, one.text, one.tags) for one in adapt(made)] == kept
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_file_of_notes_is_told_from_a_note_however_it_is_laid_out(indent: int | None) -> None:
+    """As the command line prints it, over many lines, too."""
+    made = export([entry("one", title="One"), entry("two", title="Two")])
+    drafts = adapt({"path": "notes.json", "text": "\ufeff" + json.dumps(made, indent=indent)})
+    assert [(draft.title, draft.text) for draft in drafts] == [("One", "one"), ("Two", "two")]
+    with pytest.raises(WriteError) as caught:
+        adapt('{\n  "notes": [\n')
+    assert caught.value.evidence["line"] == 3
+    (draft,) = adapt({"path": "set.md", "text": "{a, b} is a set"})
+    assert draft.text == "{a, b} is a set"
+
+
+@pytest.mark.parametrize("text", ["half \ud800", "a\0b", "x" * 100_001])
+def test_a_text_that_no_memory_can_have_is_refused(text: str) -> None:
+    """With the note's name, where it has one."""
+    with pytest.raises(WriteError) as caught:
+        adapt({"notes": [{"path": "good.md", "text": "good"}, {"path": "bad.md", "text": text}]})
+    assert caught.value.code == "ADAPTER_PAYLOAD"
+    assert "bad.md" in caught.value.message

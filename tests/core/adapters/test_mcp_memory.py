@@ -121,3 +121,15 @@ def test_names_stay_apart() -> None:
     names = [json.loads(line)["name"] for line in made["text"].splitlines()]
     assert len(set(names)) == 3
     assert names[0] == "T"
+
+
+@pytest.mark.parametrize("observation", ["half \ud800", "a\0b", "x" * 100_001])
+def test_an_observation_that_no_memory_can_have_is_named_by_its_line(observation: str) -> None:
+    """That of its entity."""
+    records = [
+        {"type": "entity", "name": name, "entityType": "t", "observations": [text]}
+        for name, text in (("a", "good"), ("b", observation))
+    ]
+    with pytest.raises(WriteError) as caught:
+        adapt("\n".join(map(json.dumps, records)))
+    assert (caught.value.code, caught.value.evidence["line"]) == ("ADAPTER_PAYLOAD", 2)

@@ -95,3 +95,32 @@ def test_an_export_says_all_that_an_entry_holds() -> None:
     assert (fact["created_at"], fact["updated_at"]) == (1_700_000_000_000, 1_700_000_000_500)
     assert fact["metadata"]["agent_key"] == "bot"
     assert adapt(made)[0].agent == "bot"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"memory": "half \ud800"},
+        {"memory": "a\0b"},
+        {"memory": "x" * 100_001},
+        {"memory": "a", "metadata": "text"},
+        {"memory": "a", "metadata": {"tags": [5]}},
+        {"memory": "a", "metadata": {"tags": "one"}, "categories": [{}]},
+        {"memory": "a", "metadata": {"category": 7}},
+        {"memory": "a", "metadata": {"tags": ["bidi \u202e"]}},
+        {"memory": "a", "metadata": {"track": "user", "agent_key": "a\nb"}},
+    ],
+)
+def test_what_no_memory_can_keep_is_named_by_its_line(wrong: dict[str, Any]) -> None:
+    """Nothing of a fact is left out unsaid, and nothing is told only once it is written."""
+    text = '[{"memory": "good"},\n' + json.dumps(wrong) + "]"
+    with pytest.raises(WriteError) as caught:
+        adapt(text)
+    assert (caught.value.code, caught.value.evidence["line"]) == ("ADAPTER_PAYLOAD", 2)
+
+
+def test_metadata_that_says_nothing_is_none() -> None:
+    """Null where a list, a text or an object could stand."""
+    fact = {"memory": "a", "metadata": None, "categories": None}
+    (draft,) = adapt([fact])
+    assert draft.tags == ()

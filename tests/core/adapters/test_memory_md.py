@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from recall.core.adapters.memory_md import CLAUDE_CODE, HERMES
 from recall.core.adapters.registry import Adapter
+from recall.core.drafts import text_of
 from recall.errors import WriteError
 
 BOTH = pytest.mark.parametrize("adapter", [HERMES, CLAUDE_CODE], ids=lambda one: one.id)
@@ -72,6 +73,15 @@ def test_paragraphs_of_claude_md_are_joined_over_their_lines() -> None:
     ]
 
 
+def test_a_line_that_is_underlined_is_a_heading_and_a_rule_is_nothing() -> None:
+    """Neither is a memory."""
+    document = "Guide\n=====\none\n\n---\n* * *\nStyle of\nours\n---\n- two\n---\nthree\n***\nfour"
+    assert texts(CLAUDE_CODE, document) == [
+        ("one", ("Guide",)),
+        *[(text, ("Style of ours",)) for text in ("two", "three", "four")],
+    ]
+
+
 def test_what_is_indented_below_an_item_belongs_to_it() -> None:
     """Its text is joined, inner items stay on lines of their own; numbers are items too."""
     document = "- Run tests:\n  always\n  - unit\n  - end to end\n1. first\n2) second"
@@ -131,3 +141,24 @@ def test_claude_md_takes_any_text(text: str) -> None:
         assert error.code == "ADAPTER_PAYLOAD"
     else:
         assert all(draft.text for draft in drafts)
+
+
+@BOTH
+@given(st.lists(st.text(st.characters(exclude_characters="\r\n\0", codec="utf-8"), min_size=1)))
+def test_a_text_of_one_line_keeps_every_character(adapter: Adapter, told: list[str]) -> None:
+    """Inner blanks, separators of other kinds and control characters; written again, it is the
+    same to the byte."""
+    entries = [entry(text) for text in map(text_of, told) if text.strip()]
+    made = adapter.export(entries)
+    back = adapter.adapt(made)
+    assert [one.text for one in back] == [text_of(one.text.strip(" \t")) for one in entries]
+    assert adapter.export(listed(back)) == made
+
+
+@BOTH
+@pytest.mark.parametrize("text", ["half \ud800", "a\0b", "x" * 100_001])
+def test_a_text_that_no_memory_can_have_is_named_by_its_line(adapter: Adapter, text: str) -> None:
+    """Not only once it is written, when nobody knows the line any more."""
+    with pytest.raises(WriteError) as caught:
+        adapter.adapt(f"## A\n- good\n- {text}\n")
+    assert (caught.value.code, caught.value.evidence["line"]) == ("ADAPTER_PAYLOAD", 3)
