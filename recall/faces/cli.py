@@ -258,7 +258,7 @@ def _register() -> None:
 
     faces = (
         *(setup, reading, vocabulary, serving, hosts, migrate),
-        *(writing, proposals, audit, transfer, dream, protocol),
+        *(writing, proposals, audit, transfer, protocol, dream),
     )
     for command in (command for face in faces for command in face.COMMANDS):
         cli.add_command(command)

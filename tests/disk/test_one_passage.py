@@ -22,6 +22,7 @@ ELSEWHERE = {
     "recall.disk.audithead": "state",
     "recall.disk.backups": "state",
     "recall.disk.catalog": "cache",
+    "recall.disk.entrystore": "folders of a store of the memory protocol, and their keys",
     "recall.disk.eventlog": "the file for events that the settings name",
     "recall.disk.healing": "state",
     "recall.disk.heartbeat": "cache",

@@ -56,11 +56,11 @@ ARGUMENTS = {
     "trash list": [],
     "proposals list": [],
     "audit": [],
-    "dream": ["--dry-run"],
     "export": [],
     "import": ["--adapter", "mem0", "--scope", "project", "--dry-run", str(FACTS)],
     "protocol describe": [],
     "protocol adapters": [],
+    "dream": ["--dry-run"],
 }
 """What makes each command do its work."""
 DECIDING = (
