@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recall.auditing import Auditing
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from recall.core.budget import Budgets
     from recall.core.writing import Lost
     from recall.disk.memorywrites import MemoryWrites
-    from recall.disk.proposals import StoredProposals
+    from recall.disk.proposals import Proposal, StoredProposals
     from recall.disk.store import Store
     from recall.engine.dreaming import Dreamer
     from recall.engine.dreamt import Proposing
@@ -121,7 +122,12 @@ class Writing(Auditing):
         """Return the writes about this corpus that wait for a person."""
         from recall.disk.proposals import StoredProposals
 
-        return StoredProposals(self.state_dir, self._corpus)
+        return StoredProposals(self.state_dir, self._corpus, expired=self._note_expired)
+
+    def _note_expired(self, late: Sequence[Proposal]) -> None:
+        from recall.engine.proposing import note_expired
+
+        note_expired(self.audit(), late)
 
     def pending(self) -> int:
         """Return how many proposals about this corpus wait; 0 where that can't be told."""
@@ -133,9 +139,7 @@ class Writing(Auditing):
             return 0
 
     def deciding(self) -> Deciding:
-        """Return how a person decides on proposals; those whose time is over are gone then."""
+        """Return how a person decides on proposals."""
         from recall.engine.proposing import Deciding
 
-        deciding = Deciding(self.writes(), self.proposals(), self.audit())
-        deciding.expire()
-        return deciding
+        return Deciding(self.writes(), self.proposals(), self.audit())

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from recall.core.writing import Approval, Asker, Write
 from recall.core.writing_values import asker_of, asker_values, write_of, write_values
 from recall.disk.journal import WritesDb
-from recall.errors import WriteError
+from recall.errors import StoreError, WriteError
 
 PENDING: Final = "pending"
 APPROVED: Final = "approved"
@@ -42,23 +43,47 @@ class Proposal(NamedTuple):
     asker: Asker
 
 
+def _nobody(_: Sequence[Proposal]) -> None:
+    """Tell nobody which proposals expired."""
+
+
 class StoredProposals:
-    """The `Proposals` port over one state folder, for one corpus."""
+    """The `Proposals` port over one state folder, for one corpus.
+
+    Whatever looks at proposals lets those go first whose time is over. Where the state can't be
+    written, they only count as gone.
+    """
 
     def __init__(
-        self, state_dir: Path, corpus: str, *, now: Callable[[], float] = time.time
+        self,
+        state_dir: Path,
+        corpus: str,
+        *,
+        now: Callable[[], float] = time.time,
+        expired: Callable[[Sequence[Proposal]], None] = _nobody,
     ) -> None:
+        """`expired` is told which ones are let go, before they are: for the audit."""
         self._db = WritesDb(state_dir)
         self._corpus = corpus
         self._now = now
+        self._expired = expired
 
     def put(
-        self, write: Write, asker: Asker, approval: Approval, mark: str, *, limit: int, days: int
+        self,
+        write: Write,
+        asker: Asker,
+        approval: Approval,
+        mark: str,
+        *,
+        limit: int,
+        days: int,
+        own: int | None = None,
     ) -> int:
         """Keep one; returns its number. One that waits already with this mark is that one.
 
-        Raises WriteError TOO_MANY_PROPOSALS where `limit` wait.
+        Raises WriteError TOO_MANY_PROPOSALS where `limit` wait, or `own` of the same source.
         """
+        self.let_go()
         made = json.dumps({"write": write_values(write), "asker": asker_values(asker)})
         now = self._now()
         with self._db.writing() as db:
@@ -78,6 +103,8 @@ class StoredProposals:
                 return int(same[0])
             if self._waiting(db) >= limit:
                 raise _too_many(limit)
+            if own is not None and self._waiting(db, asker.source) >= own:
+                raise _too_many(own, asker.source)
             row = (now, now + days * _DAY_S, self._corpus, PENDING, approval.action)
             texts = (approval.title, asker.source, asker.session, mark, made)
             done = db.execute(
@@ -88,13 +115,17 @@ class StoredProposals:
             assert done.lastrowid is not None
             return done.lastrowid
 
-    def pending(self) -> int:
-        """Return how many wait. Writes nothing."""
+    def pending(self, source: str = "") -> int:
+        """Return how many wait; with `source`, of those that it asked for."""
         with self._db.reading() as db:
-            return self._waiting(db) if db else 0
+            found, late = (self._waiting(db, source), self._any_late(db)) if db else (0, False)
+        if late:
+            self.let_go()
+        return found
 
     def listed(self, states: tuple[str, ...] = (PENDING,)) -> list[Proposal]:
-        """Return the proposals in these states, the oldest first. Writes nothing."""
+        """Return the proposals in these states, the oldest first."""
+        self.let_go()
         with self._db.reading() as db:
             found = self._rows(db, "corpus = ?", (self._corpus,)) if db else []
         late = self._now()
@@ -106,6 +137,7 @@ class StoredProposals:
 
     def find(self, number: int) -> Proposal:
         """Return one proposal of this corpus. Raises WriteError PROPOSAL_NOT_FOUND."""
+        self.let_go()
         with self._db.reading() as db:
             where = "number = ? AND corpus = ?"
             found = self._rows(db, where, (number, self._corpus)) if db else []
@@ -129,6 +161,7 @@ class StoredProposals:
 
     def seen(self, mark: str) -> str:
         """Return the state of the last proposal with this mark, empty where there is none."""
+        self.let_go()
         with self._db.reading() as db:
             found = self._rows(db, "corpus = ? AND mark = ?", (self._corpus, mark)) if db else []
         return found[-1].state if found else ""
@@ -148,16 +181,33 @@ class StoredProposals:
                 (made, title, mark, number, PENDING),
             )
 
+    def let_go(self) -> None:
+        """Expire what is late, where that can be done; never raises for what is only late."""
+        with contextlib.suppress(StoreError):  # a read-only state, a log that can't be appended
+            self.expire()
+
     def expire(self) -> list[Proposal]:
-        """Let those go whose time is over; returns them, for the audit."""
+        """Let those go whose time is over; returns them. Raises StoreError.
+
+        Who is told of them (`expired`) is told once they are sure to be this process's to let go,
+        and before they are gone: a process that dies in between leaves none that nobody heard of.
+        """
         with self._db.reading() as db:
-            if db is None or not self._late(db):
+            if db is None or not self._any_late(db):
                 return []
         with self._db.writing() as db:
             late = self._late(db)  # another process may have been first
+            if late:
+                self._expired(late)
             for one in late:
                 self._settle(db, one.number, EXPIRED)
         return late
+
+    def _any_late(self, db: sqlite3.Connection) -> bool:
+        query = (
+            "SELECT 1 FROM proposal WHERE corpus = ? AND state = 'pending' AND expires <= ? LIMIT 1"
+        )
+        return db.execute(query, (self._corpus, self._now())).fetchone() is not None
 
     def _late(self, db: sqlite3.Connection) -> list[Proposal]:
         where = "corpus = ? AND state = 'pending' AND expires <= ?"
@@ -167,11 +217,13 @@ class StoredProposals:
         what = "UPDATE proposal SET state = ? WHERE number = ? AND state = ?"
         db.execute(what, (state, number, PENDING))
 
-    def _waiting(self, db: sqlite3.Connection) -> int:
+    def _waiting(self, db: sqlite3.Connection, source: str = "") -> int:
         query = (
             "SELECT count(*) FROM proposal WHERE corpus = ? AND state = 'pending' AND expires > ?"
+            " AND (? = '' OR source = ?)"
         )
-        return int(db.execute(query, (self._corpus, self._now())).fetchone()[0])
+        values = (self._corpus, self._now(), source, source)
+        return int(db.execute(query, values).fetchone()[0])
 
     def _rows(
         self, db: sqlite3.Connection, where: str, values: tuple[object, ...]
@@ -191,10 +243,11 @@ def _proposal(row: tuple[Any, ...]) -> Proposal:
     return Proposal(number, at, expires, state, action, title, source, session, mark, write, asker)
 
 
-def _too_many(limit: int) -> WriteError:
+def _too_many(limit: int, source: str = "") -> WriteError:
+    whose = f" from {source}" if source else ""
     return WriteError(
         "TOO_MANY_PROPOSALS",
-        f"{limit} proposals wait already; nothing was kept.",
+        f"{limit} proposals{whose} wait already; nothing was kept.",
         fix="Ask the user to decide on them: recall proposals list.",
         limit=limit,
     )

@@ -323,11 +323,19 @@ class Proposals(Protocol):
     """Writes that wait for a person."""
 
     def put(
-        self, write: Write, asker: Asker, approval: Approval, mark: str, *, limit: int, days: int
+        self,
+        write: Write,
+        asker: Asker,
+        approval: Approval,
+        mark: str,
+        *,
+        limit: int,
+        days: int,
+        own: int | None = None,
     ) -> int:
         """Keep one for so many days; returns its number, of an equal one if that waits already.
 
-        Raises WriteError TOO_MANY_PROPOSALS where `limit` wait.
+        Raises WriteError TOO_MANY_PROPOSALS where `limit` wait, or `own` of the same source.
         """
 
     def seen(self, mark: str) -> str:
@@ -335,3 +343,6 @@ class Proposals(Protocol):
 
     def pending(self) -> int:
         """Return how many wait."""
+
+    def let_go(self) -> None:
+        """Expire, and audit, those whose time is over; cheap where there are none."""

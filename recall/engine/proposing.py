@@ -56,9 +56,6 @@ class Kept(Protocol):
     def edit(self, number: int, write: Write, title: str, mark: str) -> None:
         """Put another write in the place of one that waits."""
 
-    def expire(self) -> Sequence[Waiting]:
-        """Let those go whose time is over; returns them."""
-
 
 class Shown(NamedTuple):
     """A proposal as it would be made now."""
@@ -112,7 +109,7 @@ class Deciding:
     def dismiss(self, number: int, by: str) -> None:
         """Let a proposal go, and audit who said so."""
         found = self._kept.waiting(number)
-        self._note(found, "-dismissed", by)
+        self._ledger.append(_ended(found, "-dismissed", by))
         self._kept.settle(number, DISMISSED)
 
     def let_go(self, number: int, why: str) -> None:
@@ -141,22 +138,19 @@ class Deciding:
         self._kept.edit(number, write, approval.title, mark_of(plan))
         return Shown(self._kept.waiting(number), plan, approval)
 
-    def expire(self) -> int:
-        """Let proposals go whose time is over, and audit it; returns how many."""
-        late = self._kept.expire()
-        for one in late:
-            self._note(one, "-expired", "its time was over")
-        return len(late)
 
-    def _note(self, proposal: Waiting, how: str, by: str) -> None:
-        told = {"proposal": proposal.number, "title": proposal.title}
-        self._ledger.append(
-            Entry(
-                action=proposal.action + how,
-                outcome=by,
-                source=proposal.asker.label or proposal.asker.source,
-                session=proposal.asker.session,
-                ref=", ".join(proposal.write.targets),
-                detail=detail_text(told),
-            )
-        )
+def note_expired(ledger: Ledger, late: Sequence[Waiting]) -> None:
+    """Audit that proposals are let go because their time is over. Raises StoreError."""
+    ledger.extend([_ended(one, "-expired", "its time was over") for one in late])
+
+
+def _ended(proposal: Waiting, how: str, by: str) -> Entry:
+    """Return the audit's row of a proposal that ends without being decided on by an answerer."""
+    return Entry(
+        action=proposal.action + how,
+        outcome=by,
+        source=proposal.asker.label or proposal.asker.source,
+        session=proposal.asker.session,
+        ref=", ".join(proposal.write.targets),
+        detail=detail_text({"proposal": proposal.number, "title": proposal.title}),
+    )

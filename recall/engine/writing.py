@@ -73,6 +73,7 @@ class WriteService:
         proposal, or is denied where the settings say so. Raises WriteError where nothing was
         written, with the code that says why, and StoreError.
         """
+        self._proposals.let_go()
         write = self.settled(write, asker)
         plan = self.planned(write, asker)
         if not plan.changes:

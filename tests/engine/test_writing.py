@@ -489,7 +489,7 @@ def test_proposals_are_bounded_and_expire(place: Path) -> None:
         assert caught.value.code == "TOO_MANY_PROPOSALS"
         kept = recall.proposals()
         kept._now = lambda: time.time() + 2 * 86_400
-        assert (kept.pending(), len(kept.expire()), kept.expire()) == (0, 2, [])
+        assert (len(kept.expire()), kept.expire(), kept.pending()) == (2, [], 0)
         assert {one.state for one in recall.proposals().listed(("expired",))} == {"expired"}
 
 
