@@ -94,6 +94,8 @@ class Writes(Struct):
     """How many may wait."""
     expire_days: int = 30
     """How long they wait."""
+    capture: bool = False
+    """Whether the summary of a host's compaction becomes a proposal; docs/capture.md."""
     budgets: bool = False
     """Whether the characters of a scope's memories are bounded."""
     budget_user: int = 2_000

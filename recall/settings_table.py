@@ -339,6 +339,12 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("writes.max_proposals", "number", 50, "How many proposals may wait.", high=1_000),
     Key("writes.expire_days", "number", 30, "How long they wait, in days.", low=1, high=3_650),
+    Key(
+        "writes.capture",
+        "flag",
+        False,
+        "Whether the summary of each compaction that a host hands over waits as a proposal.",
+    ),
     Key("writes.budgets", "flag", False, "Whether the characters of memories are bounded."),
     Key(
         "writes.budget_user",

@@ -129,14 +129,30 @@ class Writing(Auditing):
 
         note_expired(self.audit(), late)
 
-    def pending(self) -> int:
-        """Return how many proposals about this corpus wait; 0 where that can't be told."""
+    def pending(self, source: str = "") -> int:
+        """Return how many proposals about this corpus wait; 0 where that can't be told.
+
+        With `source`, of those that it asked for.
+        """
         if not (self.state_dir / "writes.sqlite").exists():
             return 0  # nothing is imported for it
         try:
-            return self.proposals().pending()
+            return self.proposals().pending(source)
         except StoreError:
             return 0
+
+    def capture(self, summary: str, session: str) -> int:
+        """Keep a compaction's summary as a proposal; returns its number, 0 for none.
+
+        Whoever calls has looked whether `writes.capture` is set. See `Capturing.capture`.
+        """
+        from recall.engine.capturing import Capturing
+
+        agent, language = self.settings.agent, self.settings.language
+        capturing = Capturing(
+            self.writes, self.proposals(), self.detector(), agent=agent, language=language
+        )
+        return capturing.capture(summary, session)
 
     def deciding(self) -> Deciding:
         """Return how a person decides on proposals."""

@@ -33,6 +33,12 @@ MESSAGES: dict[str, dict[str, str]] = {
         "zh": "预算已用尽，且本轮已尝试过。本轮不要再试：什么都没有写入。"
         "请告知用户哪些内容未能保存，需要先合并或删除一些记忆。",
     },
+    # What a compaction's summary becomes (core/summary.py).
+    "capture.title": {"en": "Conversation so far: {text}", "zh": "对话摘要：{text}"},
+    "capture.cut": {
+        "en": "(Cut: the first {kept} of the summary's {total} characters.)",
+        "zh": "（已截断：仅为摘要 {total} 个字符中的前 {kept} 个。）",
+    },
     # The router (core/router.py).
     "router.proposals": {
         "en": "> {count} proposed changes wait for the user (recall proposals).",

@@ -24,6 +24,9 @@ ACTIONS: Final = (ADD, REPLACE, REMOVE, CONSOLIDATE, SEED, RESTORE)
 MACHINES: Final = ("model", "capture", "dream", "extract", "protocol")
 """Sources that are no person. `import` is a person's own command, `person` any other of his."""
 
+OWN_PENDING: Final = {"capture": 8}
+"""How many proposals of a source may wait, where that is fewer than all may (DESIGN.md, 11)."""
+
 MAX_TEXT: Final = 100_000
 """Characters of one memory's text that is written through here."""
 MAX_TARGETS: Final = 20

@@ -15,6 +15,7 @@ from recall.core.snapshot import Snapshot
 from recall.core.writing import (
     ADD,
     ALLOWED,
+    OWN_PENDING,
     PROPOSED,
     REJECTED,
     REPLACE,
@@ -86,7 +87,7 @@ class WriteService:
     def propose(self, write: Write, asker: Asker) -> Written:
         """Keep the write as a proposal, even where the settings would let it through at once.
 
-        For who only ever proposes what memories say already (recall dream). Raises WriteError:
+        For who only ever proposes (recall dream, captures, recall extract). Raises WriteError:
         WRITE_DENIED where the settings refuse it or want no proposals, SECRET_FOUND where it
         holds a secret: that must neither be kept here nor lost.
         """
@@ -213,6 +214,7 @@ class WriteService:
             mark_of(plan),
             limit=wishes.max_proposals,
             days=wishes.expire_days,
+            own=OWN_PENDING.get(asker.source),
         )
         told = f"proposal {number}"
         self._ledger.extend(self._entries(plan, asker, told, "-proposed"))

@@ -4,6 +4,7 @@ the server that answers for many.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -108,6 +109,8 @@ class Desk:
         session = session_of(host.name, name) if name else ""
         text = _injected(recall, host, ask, session) if session else ""
         _note(recall, host, ask, session)
+        if ask.event == COMPACTED and recall.settings.writes.capture:
+            _capture(recall, ask.text("compact_summary"), session, env)
         return text
 
     def unsaid(self, ask: Ask, env: Mapping[str, str], printed: str) -> None:
@@ -154,6 +157,20 @@ def _injected(recall: app.Recall, host: Host, ask: Ask, session: str) -> str:
     elif ask.event == COMPACTED:
         talk.compacted()
     return ""
+
+
+def _capture(recall: app.Recall, summary: str, session: str, env: Mapping[str, str]) -> None:
+    """Keep the summary as a proposal. What goes wrong is logged: the hook has done its work."""
+    if not summary.strip():
+        return  # Codex hands none over
+    from recall.faces.hook_log import write
+
+    try:
+        recall.capture(summary, session)
+    except Exception as error:  # noqa: BLE001 - a compaction must not fail for it
+        why = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
+        with contextlib.suppress(OSError):
+            write(f"{COMPACTED}: the summary is not kept as a proposal. {why}", env)
 
 
 def _note(recall: app.Recall, host: Host, ask: Ask, session: str) -> None:
