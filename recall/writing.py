@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from recall.auditing import Auditing
@@ -32,11 +32,16 @@ class Writing(Auditing):
         """Return the annotator that needs nobody."""
         raise NotImplementedError
 
-    def writes(self, *, budgets: Budgets | None = None) -> WriteService:
+    def writes(
+        self,
+        *,
+        budgets: Budgets | None = None,
+        annotator: Callable[[], Annotator] | None = None,
+    ) -> WriteService:
         """Return the one passage of every write.
 
         What a killed process left half done is brought in order first. `budgets` instead of those
-        of the settings. Raises StoreError where the state folder must not or can't be written.
+        of the settings; `annotator` instead of the heuristic one that learns of a scope. Raises StoreError where the state folder must not or can't be written.
         """
         from recall.engine.planning import Planner
         from recall.engine.restoring import Restorer
@@ -54,7 +59,7 @@ class Writing(Auditing):
                 self.store,
                 files,
                 self.settings,
-                self.heuristic,
+                annotator or self.heuristic,
                 restorer,
                 redacted=secrecy.redacted,
             ),
@@ -147,11 +152,14 @@ class Writing(Auditing):
         Whoever calls has looked whether `writes.capture` is set. See `Capturing.capture`.
         """
         from recall.engine.capturing import Capturing
+        from recall.engine.heuristic import HeuristicAnnotator
 
         agent, language = self.settings.agent, self.settings.language
-        capturing = Capturing(
-            self.writes, self.proposals(), self.detector(), agent=agent, language=language
-        )
+
+        def writes() -> WriteService:  # for a summary no hook waits until thousands are read
+            return self.writes(annotator=lambda: HeuristicAnnotator(self.settings.taxonomy))
+
+        capturing = Capturing(writes, self.detector(), agent=agent, language=language)
         return capturing.capture(summary, session)
 
     def deciding(self) -> Deciding:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final
 from recall.core.redaction import redacted
 from recall.core.summary import kept, plain
 from recall.core.writing import ADD, Asker, Draft, Write
-from recall.core.writing_values import mark_of
 from recall.errors import WriteError
 
 if TYPE_CHECKING:
-    from recall.engine.ports import Detector, Proposals
+    from recall.engine.ports import Detector
     from recall.engine.writing import WriteService
 
 SOURCE: Final = "capture"
@@ -24,7 +23,6 @@ class Capturing:
     def __init__(
         self,
         writes: Callable[[], WriteService],
-        proposals: Proposals,
         detector: Detector | None = None,
         *,
         agent: str = "",
@@ -32,7 +30,6 @@ class Capturing:
     ) -> None:
         """`language` is what a title and a cut are told in."""
         self._writes = writes
-        self._proposals = proposals
         self._detector = detector
         self._agent = agent
         self._language = language
@@ -54,15 +51,8 @@ class Capturing:
         draft = Draft(text, "project", "project", title, category="task_summary")
         asker = Asker(SOURCE, session, self._agent)
         try:
-            return self._proposed(Write(ADD, (draft,)), asker)
+            return self._writes().propose(Write(ADD, (draft,)), asker, once=True).proposal
         except WriteError as error:
             if error.code != "DUPLICATE":
                 raise
             return 0
-
-    def _proposed(self, write: Write, asker: Asker) -> int:
-        writes = self._writes()
-        write = writes.settled(write, asker)
-        if self._proposals.seen(mark_of(writes.planned(write, asker))):
-            return 0
-        return writes.propose(write, asker).proposal

@@ -84,16 +84,18 @@ class WriteService:
             return self._proposed(write, asker, plan)
         return self.decided(write, asker, plan, decision)
 
-    def propose(self, write: Write, asker: Asker) -> Written:
+    def propose(self, write: Write, asker: Asker, *, once: bool = False) -> Written:
         """Keep the write as a proposal, even where the settings would let it through at once.
 
-        For who only ever proposes (recall dream, captures, recall extract). Raises WriteError:
-        WRITE_DENIED where the settings refuse it or want no proposals, SECRET_FOUND where it
-        holds a secret: that must neither be kept here nor lost.
+        For who only ever proposes (recall dream, captures, recall extract). With `once` what was
+        proposed before is not proposed again, whatever was decided on it: UNCHANGED. Raises
+        WriteError: WRITE_DENIED where the settings refuse it or want no proposals, SECRET_FOUND
+        where it holds a secret: that must neither be kept here nor lost.
         """
+        self._proposals.let_go()
         write = self.settled(write, asker)
         plan = self.planned(write, asker)
-        if not plan.changes:
+        if not plan.changes or (once and self._proposals.seen(mark_of(plan))):
             return Written(write.action, UNCHANGED, targets=write.targets)
         if policy_of(plan, asker.source, self._wishes) == OFF:
             return self.decided(write, asker, plan, Decision(REJECTED, "policy off"))

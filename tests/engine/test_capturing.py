@@ -127,7 +127,7 @@ def test_no_policy_writes_it_unasked(place: Path) -> None:
 
 def test_secrets_are_taken_out(recall: Recall) -> None:
     """Neither the proposal, nor its title, nor the audit holds what looks like a key."""
-    capturing = Capturing(recall.writes, recall.proposals(), Keys())
+    capturing = Capturing(recall.writes, Keys())
     assert capturing.capture("The key-12345678 opens it, and key-87654321 too.", SESSION)
     (waiting,) = recall.proposals().listed()
     told = f"{waiting.write}{waiting.title}{recall.audit().rows()[0].entry}"
