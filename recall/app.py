@@ -31,8 +31,9 @@ if TYPE_CHECKING:  # a hook's process has no use for most of it
     from recall.core.router import Router
     from recall.disk.catalog import FileFaults
     from recall.disk.heartbeat import Watching
+    from recall.engine.history import History
     from recall.engine.hosted import HostedSession
-    from recall.engine.ports import Selector, Sessions
+    from recall.engine.ports import Past, Selector, Sessions
     from recall.engine.selecting import Selecting
     from recall.engine.session import Session
 
@@ -50,15 +51,19 @@ class Recall(Migrating, Writing):
         state_dir: Path,
         on_event: Emit | None = None,
         kept_by: Callable[[str], Collection[Path]] = lambda _: (),
+        past: Callable[[], Past] | None = None,
     ) -> None:
         """`cache_dir` and `state_dir` are recall's own folders; neither is made before use.
 
         `on_event` takes each event of telemetry, beside the sink that the settings name.
         `kept_by` gives the memory folders of a host, whose index that host loads by itself.
+        `past` gives the project's past conversations, where they may be searched.
         """
         self.excused: Excused = self.not_migratable
         """Names the legacy memories that can't be migrated."""
         self._kept_by = kept_by
+        self._past = past
+        self._history: History | None = None
         self.settings = settings
         self.cache_dir = cache_dir
         self.state_dir = state_dir
@@ -114,6 +119,7 @@ class Recall(Migrating, Writing):
             writes=self.writes,
             pending=self.pending,
             ledger=self._recording(),
+            history=self._of_past(),
         )
         if session.selecting:
             from weakref import WeakSet
@@ -121,6 +127,15 @@ class Recall(Migrating, Writing):
             self._selecting = self._selecting or WeakSet()
             self._selecting.add(session.selecting)
         return session
+
+    def _of_past(self) -> History | None:
+        """Return what looks through past conversations, one for all sessions: it has read them."""
+        if self._history is None and self._past is not None and self.settings.history.search:
+            from recall.engine.history import History
+
+            language = self.settings.language
+            self._history = History(self._past(), language, self.detector())
+        return self._history
 
     def tell(self, event: Event) -> None:
         """Hand an event to telemetry, where anybody wants it."""
@@ -294,7 +309,14 @@ def from_settings(
         state_dir=places.state_dir(settings, env, home),
         on_event=on_event,
         kept_by=lambda host: _kept_by(host, settings, env, home),
+        past=lambda: _past(settings, env, home),
     )
+
+
+def _past(settings: Settings, env: Mapping[str, str], home: Path) -> Past:
+    from recall.disk.pasttalks import PastTalks
+
+    return PastTalks(Path(settings.project_dir), home, env)
 
 
 def _kept_by(host: str, settings: Settings, env: Mapping[str, str], home: Path) -> Collection[Path]:

@@ -61,6 +61,13 @@ class AuditWishes(Struct):
     """Whether it records what was injected and what the tool handed over."""
 
 
+class HistoryWishes(Struct):
+    """Whether past conversations may be looked through; docs/history.md."""
+
+    search: bool = False
+    """Whether a search of memories looks through them as well."""
+
+
 class Llm(Struct):
     """The model that annotates memories, where one is asked for; docs/llm.md."""
 
@@ -122,6 +129,7 @@ class Settings(Struct):
     telemetry: Telemetry = field(default_factory=Telemetry)
     migration: MigrationWishes = field(default_factory=MigrationWishes)
     audit: AuditWishes = field(default_factory=AuditWishes)
+    history: HistoryWishes = field(default_factory=HistoryWishes)
     llm: Llm = field(default_factory=Llm)
     writes: Writes = field(default_factory=Writes)
     unavailable: tuple[Unavailable, ...] = ()

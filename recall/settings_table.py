@@ -255,6 +255,12 @@ KEYS: tuple[Key, ...] = (
         "Whether the audit records what models were given: every text injected, every recall.",
     ),
     Key(
+        "history.search",
+        "flag",
+        False,
+        "Whether a search also looks through this project's past conversations with hosts.",
+    ),
+    Key(
         "llm.base_url",
         "word",
         "https://api.openai.com/v1",
@@ -388,6 +394,7 @@ TABLES = (
     "telemetry",
     "migration",
     "audit",
+    "history",
     "llm",
     "writes",
     "limits",
@@ -410,6 +417,7 @@ PROJECT_REFUSES = {
     "llm": "it would choose the model that your memories are sent to",
     "telemetry": "it would choose where records of your sessions go",
     "audit": "it would switch off the record of what it was given",
+    "history": "it would bring your past conversations before a model",
     "migration": "it would let files be written that you have not allowed to be",
     "writes": "it would allow writes that you have not allowed",
 }

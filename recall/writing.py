@@ -41,7 +41,8 @@ class Writing(Auditing):
         """Return the one passage of every write.
 
         What a killed process left half done is brought in order first. `budgets` instead of those
-        of the settings; `annotator` instead of the heuristic one that learns of a scope. Raises StoreError where the state folder must not or can't be written.
+        of the settings; `annotator` instead of the heuristic one that learns of a scope. Raises
+        StoreError where the state folder must not or can't be written.
         """
         from recall.engine.planning import Planner
         from recall.engine.restoring import Restorer

@@ -18,6 +18,7 @@ from recall.model import Taxonomy
 from recall.settings import (
     Arguments,
     AuditWishes,
+    HistoryWishes,
     Limits,
     Llm,
     MigrationWishes,
@@ -188,6 +189,7 @@ def _settings(
             values["migration.background"], values["migration.rebuild_index"]
         ),
         audit=AuditWishes(values["audit.deliveries"]),
+        history=HistoryWishes(values["history.search"]),
         llm=Llm(**{name: values[f"llm.{name}"] for name in Llm.__fields__}),
         writes=Writes(**{name: values[f"writes.{name}"] for name in Writes.__fields__}),
         unavailable=rooted.unavailable,

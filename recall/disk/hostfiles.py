@@ -24,6 +24,13 @@ _OWN = {
 }
 
 
+def own_folder(host: str, env: Mapping[str, str], home: Path, cwd: Path) -> Path:
+    """Return the folder in which a host keeps what is its own, wherever `env` moves it."""
+    variable, name = _OWN[host]
+    named = env.get(variable, "")
+    return places.expand(named, home, cwd) if named else home / name
+
+
 class Where(NamedTuple):
     """Whose files: the host's at this level, for this person and project."""
 
@@ -36,9 +43,7 @@ class Where(NamedTuple):
     @property
     def own(self) -> Path:
         """The folder in which the host keeps its own settings."""
-        variable, name = _OWN[self.host]
-        named = self.env.get(variable, "")
-        return places.expand(named, self.home, self.cwd) if named else self.home / name
+        return own_folder(self.host, self.env, self.home, self.cwd)
 
     @property
     def project(self) -> Path:

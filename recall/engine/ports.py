@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # a hook's process has no use for most of them
     from recall.core.ranking import Candidate
     from recall.core.snapshot import Snapshot
     from recall.core.splice import Refused
+    from recall.core.talks import Talks
     from recall.core.vocabulary import Vocabulary
     from recall.core.writing import Approval, Asker, Plan, Write
     from recall.model import Memory, Parsed
@@ -289,6 +290,15 @@ class Merger(Protocol):
 
     def merge(self, title: str, texts: Sequence[str]) -> str:
         """Return one text that says all that these say. Raises AnnotationError."""
+
+
+class Past(Protocol):
+    """Past conversations of one project."""
+
+    def talks(self, current: str) -> Talks:
+        """Return the newest ones, without the one that asks: `current`, `HOST:ID`, or empty where
+        nobody knows which that is. Never raises for what can't be read; it is counted.
+        """
 
 
 class WriteFiles(Protocol):

@@ -65,7 +65,12 @@ def recalled(
     """Yield the row of one call of search_memory; none where it handed nothing over."""
     results = [_result(one) for one in answer.get("results", ()) if not one.get("alreadyAvailable")]
     leaves = [leaf["ref"] for one in answer.get("branches", ()) for leaf in one["leaves"]]
-    if not results and not leaves:
+    said = [
+        {name: one[name] for name in ("host", "conversation", "at")}
+        for one in answer.get("history", {}).get("results", ())
+        if "text" in one
+    ]
+    if not results and not leaves and not said:
         return
     told: dict[str, Any] = {"mode": answer["mode"]}
     if parameters.get("keywords"):
@@ -74,6 +79,8 @@ def recalled(
         told["results"] = results
     if leaves:
         told["refs"] = leaves
+    if said:
+        told["history"] = said
     refs = [one["ref"] for one in results] or leaves
     ref = refs[0] if len(refs) == 1 else ""
     scope = ref.partition(":")[0]

@@ -73,10 +73,13 @@ class Relevance:
         return max((self._share(keyword, texts) for keyword in self.matchers), default=0.0)
 
     def _share(self, keyword: str, texts: tuple[str, str]) -> float:
+        return self.share_of(keyword, self.matchers[keyword].held(*texts))
+
+    def share_of(self, keyword: str, terms: Iterable[int]) -> float:
+        """Return the share of a question's weight that these of its terms have, 0 to 1."""
         weights = self._weights[keyword]
         whole = sum(weights.values())
-        held = sum(weights[number] for number in self.matchers[keyword].held(*texts))
-        return held / whole if whole else 0.0
+        return sum(weights.get(number, 0.0) for number in set(terms)) / whole if whole else 0.0
 
 
 def _texts(read: Read) -> tuple[str, str]:

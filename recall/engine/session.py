@@ -17,6 +17,7 @@ from recall.core.cursor import CursorSigner
 from recall.core.messages import say
 from recall.core.modes import STRUCTURED
 from recall.core.reconcile import Held, Injected, Sent, held
+from recall.core.sink import json_text
 from recall.core.writing import Asker
 from recall.engine.delivery import Delivery, compose, nothing, prepare, prepare_late
 from recall.engine.explore import explore
@@ -38,6 +39,7 @@ from recall.settings import Settings
 
 if TYPE_CHECKING:  # what most processes have no use for is not imported
     from recall.core.events import Emit
+    from recall.engine.history import History
     from recall.engine.managing import Managing
     from recall.engine.recording import Ledgers
     from recall.engine.selecting import Selecting
@@ -68,6 +70,7 @@ class Session:
         writes: Callable[[], WriteService] | None = None,
         pending: Callable[[], int] = nothing,
         ledger: Ledgers | None = None,
+        history: History | None = None,
     ) -> None:
         """`emit` takes telemetry's events. `selector_ms` is how long a selector may take.
 
@@ -75,7 +78,7 @@ class Session:
         conversation from structured recall. `after_turn` is called when a delivery was confirmed;
         it must not wait. `writes` gives the one passage of writes, for manage_memory; `pending`
         counts the proposals that wait for the user. `ledger` gives the audit, where deliveries and
-        recalls are recorded.
+        recalls are recorded. `history` puts past conversations below what a search found.
         """
         self.id = id
         self._store = store
@@ -85,6 +88,7 @@ class Session:
         self._sessions = sessions or MemorySessions()
         self._after_turn = after_turn
         self._ledger = ledger
+        self._history = history
         self._excused = excused
         self._pending = pending
         self._writes = writes
@@ -311,7 +315,7 @@ class Session:
         with self._sessions.hold(self.id) as talk:
             answer = self._answer(request, parameters, talk)
             talk.spared(spared(answer, self._settings.limits))
-        if self._ledger and (answer.get("results") or answer.get("branches")):
+        if self._ledger and any(answer.get(name) for name in ("results", "branches", "history")):
             from recall.engine.recording import recalled
 
             self._ledger().note(list(recalled(parameters, answer, self.id)))
@@ -334,9 +338,13 @@ class Session:
         talk.turn.requests.add(mark)
         if isinstance(request, ExploreRequest):
             return explore(request, snapshot, self._settings, self._signer)
-        return search(
+        answer = search(
             request, self._store, snapshot, self._settings, self._signer, talk, self._reranker
         )
+        if self._history is not None:
+            room = self._settings.limits.answer - len(json_text(answer))
+            self._history.add(answer, request, self._store, talk, self.id, room)
+        return answer
 
 
 def _id(delivery: Delivery | str) -> str:

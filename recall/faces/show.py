@@ -69,7 +69,22 @@ def searched(answer: Mapping[str, Any], hint: str) -> list[str]:
             out.append(f"   {match['kind']} in {source}{part}: {match['keyword']}")
         out += _window(result, hint)
         out.append("")
-    return out + _warnings(answer)
+    return out + _warnings(answer) + _history(answer.get("history"))
+
+
+def _history(history: Mapping[str, Any] | None) -> list[str]:
+    """Return what past conversations have to say, apart from the memories."""
+    if history is None:
+        return []
+    them = count(history["conversations"], "conversation", "conversations")
+    left = f", {history['unread']} not read" if history.get("unread") else ""
+    out = ["", f"--- history: {them} looked through{left}"]
+    out += _wrapped(history["note"]) if history["results"] else ["Nothing was said about it."]
+    for said in history["results"]:
+        at = said["at"][:16].replace("T", " ")
+        out += ["", f"{said['who']}, {at}, {said['host']} {said['conversation']}"]
+        out += [f"{_MARGIN}│ {line}" for line in said.get("text", "").splitlines()]
+    return out
 
 
 def explored(answer: Mapping[str, Any], hint: str) -> list[str]:

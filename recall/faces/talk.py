@@ -130,7 +130,7 @@ class Talk:
 
 
 def _only_points(answer: dict[str, Any]) -> bool:
-    results = answer.get("results")
+    results = [*answer.get("results", ()), *answer.get("history", {}).get("results", ())]
     return bool(
         answer.get("duplicateRequest")
         or (results and all(result.get("alreadyAvailable") for result in results))

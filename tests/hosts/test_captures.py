@@ -3,7 +3,6 @@
 from hosts.conftest import Settle
 from hosts.drivers import SUMMARY
 from hosts.life import HOOKED, LONG, Life
-
 from recall import open_recall
 
 HANDED_OVER = {"claude-code": SUMMARY, "qwen-code": f"## Overall goal\n\n{SUMMARY}", "codex": ""}
