@@ -18,6 +18,7 @@ COMMANDS = {
     "audit": "benchmarks.audit",
     "concurrency": "benchmarks.concurrency",
     "crash": "benchmarks.crash",
+    "history": "benchmarks.history",
     "hooks": "benchmarks.hooks",
     "keywords": "benchmarks.annotate.naming",
     "migrate": "benchmarks.migrate",

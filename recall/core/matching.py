@@ -8,8 +8,9 @@ for with `str.find`, one after the other: compiling a pattern for each question 
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
@@ -151,6 +152,40 @@ class Matcher:
             found = list(self._inside(folded))
         found += islice(self._phrases(folded), 50)
         return sorted(found)
+
+    def parts(self, folded: str, starts: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Yield each term's number with the number of each part of the text that holds it, once.
+
+        `starts` says where the parts begin. In any inflection; as `held` of each part, but the
+        whole text is gone through once a term.
+        """
+        ends = [*starts[1:], len(folded)]
+        for term in self._words:
+            known = {term.text: True}
+            at = folded.find(term.begin)
+            while at >= 0:
+                word = None if _is_word_before(folded, at) else _WORD.match(folded, at)
+                if word is None:
+                    at = folded.find(term.begin, at + 1)
+                    continue
+                text = word.group()
+                if text not in known:
+                    known[text] = bool(term.stem) and self._stem(text) == term.stem
+                part = bisect_right(starts, at) - 1
+                if known[text]:
+                    yield term.number, part
+                at = folded.find(term.begin, ends[part] if known[text] else word.end())
+        for term in (*self._marks, *self._grams):
+            alone = term in self._marks
+            at = folded.find(term.text)
+            while at >= 0:
+                end = at + len(term.text)
+                if alone and not _stands_alone(folded, at, end):
+                    at = folded.find(term.text, at + 1)
+                    continue
+                part = bisect_right(starts, at) - 1
+                yield term.number, part
+                at = folded.find(term.text, ends[part])
 
     def near_words(self, folded: str) -> dict[str, str]:
         """Return long words of the question → the word of the text that is one typo away.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import NamedTuple
 
 from recall.core.matching import fold
@@ -34,7 +33,7 @@ class Talks(NamedTuple):
 
 
 class Searchable(Struct):
-    """A conversation folded into one text, its newest message first: only so many hits count."""
+    """A conversation folded into one text, its newest message first."""
 
     said: tuple[Said, ...]
     folded: str
@@ -51,6 +50,7 @@ class Searchable(Struct):
             at += len(texts[-1]) + len(_APART)
         return cls(said, _APART.join(texts), tuple(starts))
 
-    def at(self, position: int) -> int:
-        """Return the number of the message at a position of the text."""
-        return bisect_right(self.starts, position) - 1
+    def message(self, number: int) -> str:
+        """Return one message, folded."""
+        start = self.starts[number]
+        return self.folded[start : start + len(self.said[number].text)]

@@ -4,7 +4,8 @@ are, below them and within what is left of the answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from recall.core import sink
@@ -32,6 +33,8 @@ TELLING: Final = 0.5
 TELLING_GRAMS: Final = 0.3
 """The least share of a question's weight that a message must hold; memories, which somebody wrote
 to be found, need less (engine/relevance.py)."""
+LOOKED_AT: Final = 40
+"""Messages that are looked at closely for one keyword: those that hold most of it."""
 _ENVELOPE = 400
 _READY = 16
 """Conversations that are kept folded."""
@@ -107,7 +110,7 @@ class History:
         asked = {keyword: ask(keyword) for keyword in request.keywords}
         questions = {keyword: one for keyword, one in asked.items() if not one.empty}
         relevance = Relevance(store, questions)
-        found = [hit for talk in talks for hit in self._hits(talk, relevance)]
+        found = list(self._hits(talks, relevance))
         found.sort(key=lambda hit: (-hit.score, -hit.talk.at, hit.number))
         seen, chosen, of_one = set(here), list[_Hit](), dict[str, int]()
         for hit in found:
@@ -121,25 +124,23 @@ class History:
                 break
         return chosen
 
-    def _hits(self, talk: Talk, relevance: Relevance) -> Iterator[_Hit]:
-        text = self._searchable(talk)
-        held: dict[int, list[tuple[int, int, int]]] = {}
-        scores: dict[int, float] = {}
+    def _hits(self, talks: Iterable[Talk], relevance: Relevance) -> Iterator[_Hit]:
+        """Yield the messages that hold enough of a keyword, each as often as it does so."""
+        texts = [(talk, self._searchable(talk)) for talk in talks]
         for keyword, matcher in relevance.matchers.items():
-            mine: dict[int, set[int]] = {}
-            for start, end, term in matcher.spans(text.folded):
-                number = text.at(start)
-                begin = text.starts[number]
-                held.setdefault(number, []).append((start - begin, end - begin, term))
-                mine.setdefault(number, set()).add(term)
             least = TELLING_GRAMS if matcher.has_grams else TELLING
-            for number, terms in mine.items():
-                share = relevance.share_of(keyword, terms)
-                if share >= least:
-                    whole = 1.0 if -1 in terms else 0.0  # the question as a phrase
-                    scores[number] = max(scores.get(number, 0.0), share + whole)
-        for number, score in scores.items():
-            yield _Hit(score, talk, number, text.said[number], sorted(held[number]))
+            likely: list[tuple[float, float, int, int]] = []
+            for place_in, (talk, text) in enumerate(texts):
+                held: dict[int, list[int]] = {}
+                for term, number in matcher.parts(text.folded, text.starts):
+                    held.setdefault(number, []).append(term)
+                shares = ((n, relevance.share_of(keyword, terms)) for n, terms in held.items())
+                likely += [(-s, -talk.at, n, place_in) for n, s in shares if s >= least]
+            for share, _, number, place_in in nsmallest(LOOKED_AT, likely):
+                talk, text = texts[place_in]
+                spans = matcher.spans(text.message(number))
+                whole = any(term < 0 for _, _, term in spans)  # it stands there as a phrase
+                yield _Hit(whole - share, talk, number, text.said[number], spans)
 
     def _searchable(self, talk: Talk) -> Searchable:
         """Return the conversation folded; kept as long as nothing is added to it."""

@@ -102,3 +102,21 @@ def test_any_question_meets_any_text(keyword: str, text: str) -> None:
     assert all(0 <= start < end <= len(text) for start, end, _ in spans)
     one.near_words(fold(text))
     one.match(keyword, Metadata(title=text), fold(text))
+
+
+WORDS = st.sampled_from(
+    "deploy deployed redeploy Deploying c++ c+++ .env 部署 部 Café cafe's a x getUserName user".split()
+)
+TEXTS = st.lists(WORDS, max_size=6).map(" ".join) | st.text(max_size=12)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=3).map(" ".join), st.lists(TEXTS, max_size=6))
+def test_a_text_in_parts_holds_what_each_part_holds(keyword: str, texts: list[str]) -> None:
+    """Going through the joined text once a term finds what looking at each part would."""
+    one = matcher(keyword)
+    folded, apart = [fold(text) for text in texts], "\n\0\n"
+    starts = [sum(len(text) + len(apart) for text in folded[:n]) for n in range(len(folded))]
+    found = list(one.parts(apart.join(folded), starts))
+    assert len(found) == len(set(found))
+    held = [(term, number) for number, text in enumerate(folded) for term in one.held(text)]
+    assert sorted(found) == sorted(held)
