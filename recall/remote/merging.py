@@ -14,7 +14,7 @@ from recall.core.merge_prompt import MOST, messages, note_of
 from recall.core.tokens import estimate_tokens
 from recall.errors import AnnotationError
 from recall.remote.chat import Answer, Chat, Refusal
-from recall.remote.llm import connected
+from recall.remote.model import connected
 from recall.settings import Llm, Settings
 
 _BOUNDS = ("max_completion_tokens", "max_tokens")

@@ -105,7 +105,7 @@ def test_any_question_meets_any_text(keyword: str, text: str) -> None:
 
 
 WORDS = st.sampled_from(
-    "deploy deployed redeploy Deploying c++ c+++ .env 部署 部 Café cafe's a x getUserName user".split()
+    "deploy deployed redeploy Deploying c++ c+++ .env 部署 部 Café cafe's getUser user".split()
 )
 TEXTS = st.lists(WORDS, max_size=6).map(" ".join) | st.text(max_size=12)
 

@@ -23,6 +23,7 @@ from recall.core.metadata import OWNED, parse_memory
 from recall.core.vocabulary import Vocabulary, Word
 from recall.errors import AnnotationError, SettingsError
 from recall.remote import llm
+from recall.remote import model as requests
 from recall.remote.llm import ModelAnnotator, model_annotator
 from recall.settings import Llm, Settings
 from recall.structs import replace
@@ -116,7 +117,7 @@ def test_a_memory_gets_its_missing_fields_in_one_call() -> None:
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.body["model"] == "scripted"
     assert request.body["response_format"]["json_schema"]["strict"] is True
-    assert request.body["max_completion_tokens"] == llm.REPLY_TOKENS
+    assert request.body["max_completion_tokens"] == requests.REPLY_TOKENS
 
 
 def test_only_missing_fields_are_asked_for_and_taken() -> None:
@@ -312,7 +313,7 @@ def test_an_endpoint_that_knows_the_old_bound_gets_it() -> None:
     with asking(no, says(GOOD)) as (annotator, endpoint):
         annotator.annotate(note(), WORDS)
     second = endpoint.requests[1].body
-    assert second["max_tokens"] == llm.REPLY_TOKENS
+    assert second["max_tokens"] == requests.REPLY_TOKENS
     assert "max_completion_tokens" not in second
     assert second["response_format"]["type"] == "json_schema"
 
@@ -332,7 +333,7 @@ def test_an_endpoint_that_refuses_everything_ends_the_run() -> None:
         error = failure(annotator)
         assert (error.retry, error.stop) == (True, True)
         assert "unknown model" in error.message
-        assert len(endpoint.requests) == len(llm.SHAPES)
+        assert len(endpoint.requests) == len(requests.SHAPES)
 
 
 def test_a_context_that_is_too_long_is_no_matter_of_shapes() -> None:
@@ -427,7 +428,7 @@ def test_a_strange_retry_after_does_no_harm(after: str) -> None:
     waits: list[float] = []
     with asking(refuses(429, Retry_After=after), says(GOOD), waits=waits) as (annotator, _):
         annotator.annotate(note(), WORDS)
-    assert waits in ([llm.DEFAULT_WAIT], [0.0])
+    assert waits in ([requests.DEFAULT_WAIT], [0.0])
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
@@ -675,7 +676,7 @@ def test_an_incomplete_configuration_says_what_to_set(given: dict[str, Any], key
 
 def test_a_missing_client_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra, the error says how to install it."""
-    monkeypatch.setattr(llm, "find_spec", lambda name: None)
+    monkeypatch.setattr(requests, "find_spec", lambda name: None)
     with pytest.raises(SettingsError) as caught:
         model_annotator(Settings(llm=Llm(model="m")), {"OPENAI_API_KEY": KEY})
     assert "recall-memory[llm]" in (caught.value.fix or "")
