@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from recall.disk.store import Store
     from recall.engine.dreaming import Dreamer
     from recall.engine.dreamt import Proposing
+    from recall.engine.extracting import Extracting
     from recall.engine.ports import Annotator, Detector
     from recall.engine.proposing import Deciding
     from recall.engine.writing import WriteService
@@ -162,6 +163,16 @@ class Writing(Auditing):
 
         capturing = Capturing(writes, self.detector(), agent=agent, language=language)
         return capturing.capture(summary, session)
+
+    def extracting(self, scope: str = "") -> Extracting:
+        """Return what makes proposals of what a conversation holds; docs/extract.md.
+
+        `scope` is where all of it belongs; empty: where each type does.
+        """
+        from recall.engine.extracting import Extracting
+
+        agent, detector = self.settings.agent, self.detector()
+        return Extracting(self.store, self.writes, detector, agent=agent, scope=scope)
 
     def deciding(self) -> Deciding:
         """Return how a person decides on proposals."""

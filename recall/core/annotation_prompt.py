@@ -83,11 +83,7 @@ _FIELDS = {
 def messages(memory: Unannotated, choice: Choice) -> list[Message]:
     """Return the messages that ask for the memory's missing fields."""
     language = language_of(memory.parsed.body)
-    named = ", ".join(f'"{one}"' for one in choice.categories)
-    fields = "\n".join(
-        "- " + _FIELDS[field].replace("{categories}", named)
-        for field in memory.parsed.metadata.missing
-    )
+    fields = fields_told(memory.parsed.metadata.missing, choice.categories)
     system = _SYSTEM.replace("{language}", f", which is mostly {language}" if language else "")
     parts = []
     if "keywords" in memory.parsed.metadata.missing and choice.vocabulary:
@@ -97,6 +93,12 @@ def messages(memory: Unannotated, choice: Choice) -> list[Message]:
         {"role": "system", "content": system.replace("{fields}", fields)},
         {"role": "user", "content": "\n\n".join(parts)},
     ]
+
+
+def fields_told(fields: Sequence[str], categories: Sequence[str]) -> str:
+    """Return what a model is told of some fields of a head, a line each."""
+    named = ", ".join(f'"{one}"' for one in categories)
+    return "\n".join("- " + _FIELDS[field].replace("{categories}", named) for field in fields)
 
 
 def again(asked: Sequence[Message], reply: str, faults: Sequence[str]) -> list[Message]:

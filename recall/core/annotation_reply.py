@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from recall.core import sink
@@ -54,33 +54,40 @@ class Reply(NamedTuple):
     faults: tuple[str, ...] = ()
 
 
-class _Wrong(Exception):
-    """A fault of the reply."""
+class Wrong(Exception):
+    """A fault of the reply, in words that a model can act on."""
 
 
 def read_reply(text: str, wanted: Wanted) -> Reply:
     """Return what a reply proposes for the missing fields, or its faults."""
     try:
-        found = _object(text)
-    except _Wrong as wrong:
+        found = object_in(text)
+    except Wrong as wrong:
         return Reply(None, (str(wrong),))
     faults = []
     extra = [key for key in found if key not in OWNED]
     if extra:
         named = ", ".join(f'"{sink.metadata(key, 40)}"' for key in extra[:3])
         faults.append(f"It has keys that were not asked for: {named}.")
-    values: dict[str, Any] = {}
-    for field in wanted.missing:
-        try:
-            if field not in found:
-                raise _Wrong(f'"{field}" is missing.')
-            values[field] = _READERS[field](field, found[field], wanted)
-        except _Wrong as wrong:
-            faults.append(str(wrong))
-    faults = faults or _unwritable(values)
+    values, missed = fields_in(found, wanted)
+    faults = [*faults, *missed] or unwritable(values)
     if faults:
         return Reply(None, tuple(faults[:MAX_FAULTS]))
     return Reply(Annotation(**values))
+
+
+def fields_in(found: Mapping[str, Any], wanted: Wanted) -> tuple[dict[str, Any], list[str]]:
+    """Return the wanted fields of an object, checked, and what is wrong with the others."""
+    values: dict[str, Any] = {}
+    faults = []
+    for field in wanted.missing:
+        try:
+            if field not in found:
+                raise Wrong(f'"{field}" is missing.')
+            values[field] = _READERS[field](field, found[field], wanted)
+        except Wrong as wrong:
+            faults.append(str(wrong))
+    return values, faults
 
 
 # --- from text to an object ----------------------------------------------------------------------
@@ -88,13 +95,16 @@ def read_reply(text: str, wanted: Wanted) -> Reply:
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 
 
-def _object(text: str) -> dict[str, Any]:
-    """Return the reply's JSON object: all of the text, or the first one that stands in it."""
+def object_in(text: str) -> dict[str, Any]:
+    """Return the reply's JSON object: all of the text, or the first one that stands in it.
+
+    Raises Wrong where there is none.
+    """
     if len(text) > MAX_REPLY:
-        raise _Wrong(f"It is longer than {MAX_REPLY:,} characters.")
+        raise Wrong(f"It is longer than {MAX_REPLY:,} characters.")
     text = _THOUGHT.sub("", text, count=1).strip()
     if not text:
-        raise _Wrong("It is empty.")
+        raise Wrong("It is empty.")
     at, tried = text.find("{"), 0
     while at >= 0 and tried < _OPENINGS:
         try:
@@ -105,18 +115,18 @@ def _object(text: str) -> dict[str, Any]:
         if isinstance(value, dict):
             return value
         break
-    raise _Wrong("It is not a JSON object.")
+    raise Wrong("It is not a JSON object.")
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _Wrong("It names a key twice.")
+        raise Wrong("It names a key twice.")
     return found
 
 
 def _no_constant(name: str) -> Any:
-    raise _Wrong(f"{name} is not JSON.")
+    raise Wrong(f"{name} is not JSON.")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant)
@@ -129,19 +139,19 @@ _BROKEN = ("Cc", "Cs", "Co", "Zl", "Zp")
 
 def _line(field: str, value: object, limit: int) -> str:
     if not isinstance(value, str):
-        raise _Wrong(f'"{field}" holds something that is not a text.')
+        raise Wrong(f'"{field}" holds something that is not a text.')
     if len(value) > 16 * limit:
-        raise _Wrong(f'"{field}" holds {len(value):,} characters; at most {limit} are allowed.')
+        raise Wrong(f'"{field}" holds {len(value):,} characters; at most {limit} are allowed.')
     if any(unicodedata.category(char) in _BROKEN for char in value):
-        raise _Wrong(f'"{field}" holds a line break or another character that can\'t be shown.')
+        raise Wrong(f'"{field}" holds a line break or another character that can\'t be shown.')
     text = clean(value, len(value))
     if not text:
-        raise _Wrong(f'"{field}" is empty.')
+        raise Wrong(f'"{field}" is empty.')
     if len(text) > limit:
-        raise _Wrong(f'"{field}" holds {len(text)} characters; at most {limit} are allowed.')
+        raise Wrong(f'"{field}" holds {len(text)} characters; at most {limit} are allowed.')
     plain = unicodedata.normalize("NFKC", text)
     if _RULE.match(plain) or " ".join(plain.split()) != sink.metadata(plain):
-        raise _Wrong(
+        raise Wrong(
             f'"{field}" holds what looks like a fence, a tag, a heading, a reference or a hidden '
             "character; use plain words."
         )
@@ -155,14 +165,14 @@ def _name(field: str, value: object, _: Wanted) -> str:
 def _description(field: str, value: object, wanted: Wanted) -> str:
     text = _line(field, value, MAX_DESCRIPTION)
     if wanted.language and text.isascii():
-        raise _Wrong(f'"{field}" must be in {wanted.language}, as the note is.')
+        raise Wrong(f'"{field}" must be in {wanted.language}, as the note is.')
     return text
 
 
 def _type(field: str, value: object, _: Wanted) -> str:
     text = _line(field, value, MAX_NAME).lower()
     if text not in TYPES:
-        raise _Wrong(f'"{field}" must be one of {", ".join(TYPES)}.')
+        raise Wrong(f'"{field}" must be one of {", ".join(TYPES)}.')
     return text
 
 
@@ -171,7 +181,7 @@ def _category(field: str, value: object, wanted: Wanted) -> str:
     for category in wanted.categories:
         if _folded(category) == text:
             return category
-    raise _Wrong(f'"{field}" must be one of those that are listed.')
+    raise Wrong(f'"{field}" must be one of those that are listed.')
 
 
 def _folded(category: str) -> str:
@@ -184,12 +194,12 @@ def _keywords(field: str, value: object, wanted: Wanted) -> tuple[str, ...]:
         word = _canonical(field, _line(field, item, MAX_KEYWORD), wanted)
         words.setdefault(word.casefold(), word)
     if not MIN_KEYWORDS <= len(words) <= WRITE_KEYWORDS:
-        raise _Wrong(
+        raise Wrong(
             f'"{field}" holds {len(words)} different entries; {MIN_KEYWORDS} to {WRITE_KEYWORDS} '
             "are allowed."
         )
     if sum(map(len, words.values())) > MAX_KEYWORDS_TOTAL:
-        raise _Wrong(f'"{field}" may hold {MAX_KEYWORDS_TOTAL} characters in all.')
+        raise Wrong(f'"{field}" may hold {MAX_KEYWORDS_TOTAL} characters in all.')
     return tuple(words.values())
 
 
@@ -197,7 +207,7 @@ def _canonical(field: str, word: str, wanted: Wanted) -> str:
     """Return the keyword as it is in use, unless that form could not be written."""
     try:
         return _line(field, wanted.canonical(word), MAX_KEYWORD)
-    except _Wrong:
+    except Wrong:
         return word
 
 
@@ -207,15 +217,15 @@ def _scenarios(field: str, value: object, _: Wanted) -> tuple[str, ...]:
         text = _line(field, item, MAX_SCENARIO)
         texts.setdefault(text.casefold(), text)
     if not 1 <= len(texts) <= MAX_SCENARIOS:
-        raise _Wrong(f'"{field}" holds {len(texts)} entries; 1 to {MAX_SCENARIOS} are allowed.')
+        raise Wrong(f'"{field}" holds {len(texts)} entries; 1 to {MAX_SCENARIOS} are allowed.')
     return tuple(texts.values())
 
 
 def _listed(field: str, value: object) -> Sequence[object]:
     if not isinstance(value, list):
-        raise _Wrong(f'"{field}" must be a list of texts.')
+        raise Wrong(f'"{field}" must be a list of texts.')
     if len(value) > 4 * WRITE_KEYWORDS:
-        raise _Wrong(f'"{field}" holds {len(value)} entries; that is too many.')
+        raise Wrong(f'"{field}" holds {len(value)} entries; that is too many.')
     return value
 
 
@@ -229,7 +239,7 @@ _READERS: dict[str, Callable[[str, object, Wanted], Any]] = {
 }
 
 
-def _unwritable(values: dict[str, Any]) -> list[str]:
+def unwritable(values: dict[str, Any]) -> list[str]:
     """Return what the writer of heads would refuse, or change on the way."""
     from recall.core.splice_record import Cannot
     from recall.core.splice_values import settle  # brings yaml along

@@ -14,9 +14,11 @@ if TYPE_CHECKING:  # a hook's process has no use for most of them
     from recall.core.annotation import Annotation, Unannotated
     from recall.core.audit import Entry
     from recall.core.conversation import Conversation
+    from recall.core.extraction import Extracted
     from recall.core.migration import Attempt, Change, Cleared, Failed
     from recall.core.question import Question
     from recall.core.ranking import Candidate
+    from recall.core.said import Said
     from recall.core.snapshot import Snapshot
     from recall.core.splice import Refused
     from recall.core.talks import Talks
@@ -192,6 +194,17 @@ class Closing(Protocol):
 
     def close(self) -> None:
         """End what is under way; it and all later calls raise AnnotationError. From any thread."""
+
+
+class Extractor(Protocol):
+    """Who finds memories in a conversation: a model."""
+
+    def extract(self, portion: Sequence[Said], vocabulary: Vocabulary) -> Extracted:
+        """Return what a portion of a conversation holds, valid by the writing rules.
+
+        Raises AnnotationError where it can't; `stop` there says that no other portion would fare
+        better.
+        """
 
 
 class MemoryWriter(Protocol):

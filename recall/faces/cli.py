@@ -244,6 +244,7 @@ def _register() -> None:
     from recall.faces import (
         audit,
         dream,
+        extract,
         hosts,
         migrate,
         proposals,
@@ -258,7 +259,7 @@ def _register() -> None:
 
     faces = (
         *(setup, reading, vocabulary, serving, hosts, migrate),
-        *(writing, proposals, audit, transfer, protocol, dream),
+        *(writing, proposals, audit, transfer, protocol, dream, extract),
     )
     for command in (command for face in faces for command in face.COMMANDS):
         cli.add_command(command)

@@ -61,6 +61,7 @@ ARGUMENTS = {
     "protocol describe": [],
     "protocol adapters": [],
     "dream": ["--dry-run"],
+    "extract": [str(ROOT / "fixtures/hooks/codex/transcript.jsonl"), "--dry-run"],
 }
 """What makes each command do its work."""
 DECIDING = (
