@@ -105,8 +105,11 @@ def written(path: Path, records: Sequence[Any], days: float = 0) -> Path:
 
 
 def appended(path: Path, record: Any) -> None:
+    """Add a record; when the file was last written to stays, as if it had been then."""
+    at = path.stat().st_mtime
     with path.open("ab") as file:
         file.write(json.dumps(record).encode() + b"\n")
+    os.utime(path, (at, at))
 
 
 def aged(path: Path, days: float) -> None:

@@ -6,6 +6,7 @@ of folders collide. Nothing is kept on disk: a process remembers what it has rea
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from recall.core.hosts import session_of
+from recall.core.hosts import HOSTS, session_of
 from recall.core.said import Said
 from recall.core.talks import Talk, Talks
 from recall.disk import places
@@ -33,7 +34,8 @@ LOOKED_AT: Final = 500
 SECONDS: Final = 2.0
 """That reading may take before an answer goes without the rest; the next one has it."""
 RECENT_S: Final = 600.0
-"""Where nobody says which conversation asks, one that was written to so lately may be it."""
+"""A conversation that was written to so lately is not past: it may be the one that asks, whatever
+is known of that (a host's id can be an old one, docs/hosts.md)."""
 
 _DAY_S = 86_400.0
 _SESSIONS = ("CLAUDE_CODE_SESSION_ID", "QWEN_CODE_SESSION_ID", "CODEX_THREAD_ID")
@@ -74,7 +76,10 @@ class PastTalks:
         self._lock = threading.Lock()
 
     def talks(self, current: str) -> Talks:
-        """Return the newest conversations but `current` (`HOST:ID`; empty: not known which)."""
+        """Return the newest conversations but `current`.
+
+        That is `HOST:ID`; anything else says nothing of which it is.
+        """
         with self._lock:
             return self._talks(current)
 
@@ -84,9 +89,9 @@ class PastTalks:
         unread = 0
         until = time.monotonic() + SECONDS
         for one, head in self._newest():
-            id = session_of(one.host, head.session)
-            asks = self._asks(id, one.at, current)
-            if len(found) + unread >= MOST and not asks:
+            asks = self._asks(session_of(one.host, head.session), one.at, current)
+            live = one.at >= self._now() - RECENT_S
+            if not asks and (live or len(found) + unread >= MOST):
                 continue
             said = self._messages(one.path) if time.monotonic() < until else None
             if asks:
@@ -98,8 +103,8 @@ class PastTalks:
         return Talks(tuple(found), tuple(here), unread)
 
     def _asks(self, id: str, at: float, current: str) -> bool:
-        """Tell whether the conversation is, or may be, the one that asks."""
-        if current:
+        """Tell whether the conversation is the one that asks, or may be where nobody says which."""
+        if current.partition(":")[0] in HOSTS:
             return id == current
         if any(self._env.get(name) == id.partition(":")[2] for name in _SESSIONS):
             return True
@@ -145,8 +150,9 @@ class PastTalks:
                 self._own.clear()
             own = False
             if os.path.isabs(folder) and "\0" not in folder:
-                around = places.find_project(Path(folder), self._home)
-                own = around.folder == self._project.folder or _place(around) == self._place
+                with contextlib.suppress(OSError, ValueError):  # a name that can be none
+                    around = places.find_project(Path(folder), self._home)
+                    own = around.folder == self._project.folder or _place(around) == self._place
             self._own[folder] = own
         return self._own[folder]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -92,7 +93,42 @@ def test_the_conversation_that_asks_is_left_out(past: Past) -> None:
     talks = opened(past).talks("claude-code:c1")
     assert ids(talks) == ["c2"]
     assert [one.text for one in talks.here] == [text for _, text in SAID]
+    assert ids(opened(past).talks("qwen-code:c2")) == ["c2"]
+    past.claude("c1", SAID, days=0.5)
     assert ids(opened(past).talks("qwen-code:c1")) == ["c1", "c2"]
+
+
+def test_a_conversation_that_goes_on_is_not_past(past: Past) -> None:
+    """A host may name an old conversation as the one that asks: the live one is left out too."""
+    past.claude("live", SAID, days=0)
+    past.claude("old", SAID, days=1)
+    past.claude("older", SAID, days=2)
+    for asking in ("claude-code:old", "codex:thread"):
+        assert "live" not in ids(opened(past).talks(asking))
+    assert ids(opened(past).talks("claude-code:old")) == ["older"]
+
+
+@pytest.mark.parametrize("name", ["", "mine", "s1:claude-code", "claude-code"])
+def test_a_name_that_is_no_hosts_says_nothing(past: Past, name: str) -> None:
+    """Sessions of one's own loop, or `recall mcp --session`, are not in any transcript."""
+    past.claude("live", SAID, days=0)
+    past.claude("old", SAID, days=1)
+    assert ids(opened(past).talks(name)) == ["old"]
+
+
+@pytest.mark.parametrize(
+    "cwd", ["/" + "a" * 5_000, "/\ud800", "/a\0b", "/a\n/b", "/" * 3_000, "~", "/proc/self/fd/9999"]
+)
+def test_a_folder_that_can_be_none_is_not_the_projects(past: Past, cwd: str) -> None:
+    """Whatever a record says of its folder, looking at it fails nothing."""
+    path = past.claude("c1", SAID)
+    appended(path, {**claude_record("c1", past.project, "user", "Odd."), "cwd": cwd})
+    past.claude("c2", SAID, days=2)
+    odd = past.home / ".claude" / "projects" / slug(past.project) / "c3.jsonl"
+    odd.write_text(json.dumps(claude_record("c3", past.project, "user", "Odd.") | {"cwd": cwd}))
+    aged(odd, 3)
+    (one, two) = opened(past).talks(NOBODY).found
+    assert (one.id, two.id) == ("c1", "c2") and "Odd." not in [said.text for said in one.said]
 
 
 def test_where_nobody_says_who_asks_recent_ones_are_left_out(past: Past) -> None:
@@ -145,6 +181,7 @@ def test_what_cant_be_read_is_counted(past: Past) -> None:
     assert ids(talks.talks(NOBODY)) == ["c1"]
     path.unlink()
     os.mkfifo(path)
+    aged(path, 1)
     found = talks.talks(NOBODY)
     assert (ids(found), found.unread) == ([], 1)
 
