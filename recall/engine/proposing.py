@@ -114,7 +114,7 @@ class Deciding:
 
     def let_go(self, number: int, why: str) -> None:
         """Let a proposal expire before its time, and audit why."""
-        self._note(self._kept.waiting(number), "-expired", why)
+        self._ledger.append(_ended(self._kept.waiting(number), "-expired", why))
         self._kept.settle(number, EXPIRED)
 
     def edit(self, number: int, draft: Draft) -> Shown:
