@@ -18,6 +18,7 @@ from recall.disk.state import StoredSessions
 from recall.disk.store import Store
 from recall.engine.switching import Excused, how_ready
 from recall.errors import SettingsError
+from recall.external import External
 from recall.migrating import Migrating
 from recall.settings import Arguments, Settings
 from recall.writing import Writing
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # a hook's process has no use for most of it
     from recall.core.readiness import Readiness
     from recall.core.router import Router
     from recall.disk.catalog import FileFaults
+    from recall.disk.credentials import Credential
     from recall.disk.heartbeat import Watching
     from recall.engine.history import History
     from recall.engine.hosted import HostedSession
@@ -40,7 +42,7 @@ if TYPE_CHECKING:  # a hook's process has no use for most of it
 __all__ = ["Recall", "open_recall"]
 
 
-class Recall(Migrating, Writing):
+class Recall(Migrating, Writing, External):
     """One corpus, open: its tree, and sessions over it. A context manager; close() is enough."""
 
     def __init__(
@@ -52,13 +54,19 @@ class Recall(Migrating, Writing):
         on_event: Emit | None = None,
         kept_by: Callable[[str], Collection[Path]] = lambda _: (),
         past: Callable[[], Past] | None = None,
+        credential: Callable[[], Credential] | None = None,
+        home: Path | None = None,
     ) -> None:
         """`cache_dir` and `state_dir` are recall's own folders; neither is made before use.
 
         `on_event` takes each event of telemetry, beside the sink that the settings name.
         `kept_by` gives the memory folders of a host, whose index that host loads by itself.
         `past` gives the project's past conversations, where they may be searched.
+        `credential` gives the key of the external service when one is needed; `home` is the home
+        folder, of which an id there is made.
         """
+        self._credential = credential
+        self._home = home
         self.excused: Excused = self.not_migratable
         """Names the legacy memories that can't be migrated."""
         self._kept_by = kept_by
@@ -120,6 +128,7 @@ class Recall(Migrating, Writing):
             pending=self.pending,
             ledger=self._recording(),
             history=self._of_past(),
+            provider=self.asked_beside(),
         )
         if session.selecting:
             from weakref import WeakSet
@@ -310,6 +319,8 @@ def from_settings(
         on_event=on_event,
         kept_by=lambda host: _kept_by(host, settings, env, home),
         past=lambda: _past(settings, env, home),
+        credential=lambda: _credential(settings, env, home),
+        home=home,
     )
 
 
@@ -317,6 +328,13 @@ def _past(settings: Settings, env: Mapping[str, str], home: Path) -> Past:
     from recall.disk.pasttalks import PastTalks
 
     return PastTalks(Path(settings.project_dir), home, env)
+
+
+def _credential(settings: Settings, env: Mapping[str, str], home: Path) -> Credential:
+    from recall.disk.credentials import credential
+
+    base = Path(settings.project_dir or home)
+    return credential(settings.mem0.env_key, env=env, home=home, cwd=base)
 
 
 def _kept_by(host: str, settings: Settings, env: Mapping[str, str], home: Path) -> Collection[Path]:

@@ -12,6 +12,7 @@
     ├── ConflictError               .path; a file changed between reading and writing
     ├── AnnotationError             .retry .stop; an annotator gave no metadata for a memory
     ├── MigrationError              another process migrates, or there is nothing to take back
+    ├── ProviderError               .kind .said; an external service gave no usable answer
     ├── WriteError                  .evidence; a write that was not made, with a code for why
     └── StoreError                  the cache can't be opened, built or locked
 
@@ -194,6 +195,27 @@ class MigrationError(RecallError):
     """A migration can't begin: another process migrates, or there is no such run to take back."""
 
     code = "MIGRATION_ERROR"
+
+
+class ProviderError(RecallError):
+    """An external service gave no usable answer; nothing is known of its memories.
+
+    `kind`: `key`, `missing`, `refused`, `busy`, `late`, `unreachable`, `cut`, `odd`. `said` is the
+    service's own explanation, as one short line: text of somebody else.
+    """
+
+    code = "PROVIDER_ERROR"
+
+    def __init__(
+        self, message: str, *, kind: str = "", said: str = "", fix: str | None = None
+    ) -> None:
+        super().__init__(message, fix=fix)
+        self.kind = kind
+        self.said = said
+
+    def details(self) -> dict[str, Any]:
+        told = {"kind": self.kind, "said": self.said}
+        return super().details() | {name: text for name, text in told.items() if text}
 
 
 class WriteError(RecallError):

@@ -14,6 +14,15 @@ MODES = ("auto", "legacy", "structured")
 SINKS = ("none", "jsonl", "otel")
 POLICIES = ("ask", "auto", "off")
 UNANSWERED = ("propose", "deny")
+PROTOCOLS = (
+    "mem0-v2",
+    "mem0-v3",
+    "mem0-oss-2026-08",
+    "mem0-platform-v3",
+    "mem0-oss-rest-2026-08",
+    "aliyun-polardb-mysql-2026-08",
+)
+SCOPE_IDS = ("user_id", "agent_id", "app_id")
 
 
 class Limits(Struct):
@@ -86,6 +95,25 @@ class Llm(Struct):
     allow_insecure_http: bool = False
 
 
+class Mem0(Struct):
+    """The Mem0 service that memories are searched in and stored to; docs/external.md."""
+
+    base_url: str = ""
+    """Empty: none is configured."""
+    protocol: str = "mem0-v2"
+    """One of PROTOCOLS; each is a whole contract."""
+    env_key: str = "MEM0_API_KEY"
+    """The name of the variable that holds the key."""
+    scope: tuple[tuple[str, str], ...] = ()
+    """The service's own ids, by name; what a protocol needs and is left out is made up."""
+    timeout_ms: int = 5_000
+    """Of one call, from its first byte to its last."""
+    allow_insecure_http: bool = False
+    enable_writes: bool = False
+    search_ms: int = 0
+    """How long recall's own search may wait for the service's results; 0: it does not ask."""
+
+
 class Writes(Struct):
     """Who may write memories, and how much; docs/writes.md. No model ever sees these."""
 
@@ -132,6 +160,7 @@ class Settings(Struct):
     history: HistoryWishes = field(default_factory=HistoryWishes)
     llm: Llm = field(default_factory=Llm)
     writes: Writes = field(default_factory=Writes)
+    mem0: Mem0 = field(default_factory=Mem0)
     unavailable: tuple[Unavailable, ...] = ()
     """Scopes that can't be looked at, in the order of SCOPES; they have no root in `roots`."""
     project_dir: str = ""

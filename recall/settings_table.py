@@ -6,10 +6,21 @@ against it.
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from recall.model import SCOPES, TRACKS, TYPES, UNCATEGORIZED, Taxonomy
-from recall.settings import LANGUAGES, MODES, POLICIES, SINKS, UNANSWERED, Limits
+from recall.settings import (
+    LANGUAGES,
+    MODES,
+    POLICIES,
+    PROTOCOLS,
+    SCOPE_IDS,
+    SINKS,
+    UNANSWERED,
+    Limits,
+    Mem0,
+)
 
 PROJECT_ROUTER = 10_000
 """The largest tree, in characters, that a project's own file may ask for: what Claude Code lets
@@ -24,13 +35,15 @@ MAX_NAME = 64
 MAX_WORD = 256
 """Characters of an address, a model's or a variable's name."""
 
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+
 
 class Key(NamedTuple):
     """One setting: what it accepts, and who may set it.
 
-    `kind`: choice, name, word, folder, folders, file, flag, number, names, rules. `project` says
-    how far a project's own file may set it: "no", "yes" or "lower" (never above what is in
-    effect without it).
+    `kind`: choice, name, word, variable, folder, folders, file, flag, number, names, rules, ids.
+    `project` says how far a project's own file may set it: "no", "yes" or "lower" (never above
+    what is in effect without it).
     """
 
     name: str
@@ -51,6 +64,8 @@ class Key(NamedTuple):
             "name": f"a text of at most {MAX_NAME} visible characters, or an empty one",
             "word": f"a text of at most {MAX_WORD} visible characters and no blanks, or an empty"
             " one",
+            "variable": "the name of a variable in capital letters, digits and _, such as "
+            "MEM0_API_KEY, and never the key itself",
             "folder": "a folder as text, or an empty text for the platform's own",
             "folders": "a list of folders, each a text",
             "file": "the path of a file as text, or an empty text for the usual one",
@@ -60,6 +75,9 @@ class Key(NamedTuple):
             + ", ".join(RULE_FIELDS)
             + " with a value, then one of "
             + ", ".join(POLICIES),
+            "ids": "a table with any of "
+            + ", ".join(SCOPE_IDS)
+            + f", each a text of 1 to {MAX_WORD} visible characters",
             "names": f"a list of 1 to {MAX_NAMES} different category names, each at most {MAX_NAME}"
             f" visible characters without `/`, none of them {UNCATEGORIZED}",
         }[self.kind]
@@ -70,6 +88,8 @@ class Key(NamedTuple):
             "choice": lambda: value in self.choices if isinstance(value, str) else False,
             "name": lambda: value == "" or _is_name(value),
             "word": lambda: value == "" or _is_word(value),
+            "variable": lambda: is_variable(value),
+            "ids": lambda: isinstance(value, dict) and all(map(_is_id, value.items())),
             "folder": lambda: value == "" or _is_folder(value),
             "file": lambda: value == "" or _is_folder(value),
             "folders": lambda: isinstance(value, list) and all(map(_is_folder, value)),
@@ -80,6 +100,8 @@ class Key(NamedTuple):
         }[self.kind]()
         if not good:
             raise ValueError(f"expected {self.allowed}")
+        if isinstance(value, dict):
+            return tuple((name, value[name]) for name in SCOPE_IDS if name in value)
         return tuple(value) if isinstance(value, list) else value
 
     def read(self, text: str) -> Any:
@@ -99,6 +121,22 @@ def _is_word(value: object) -> bool:
         and 0 < len(value) <= MAX_WORD
         and value.isprintable()
         and not any(char.isspace() for char in value)
+    )
+
+
+def is_variable(value: object) -> bool:
+    """Tell whether this can name a variable that holds a key."""
+    return isinstance(value, str) and len(value) <= MAX_WORD and bool(_VARIABLE.fullmatch(value))
+
+
+def _is_id(item: tuple[object, object]) -> bool:
+    name, value = item
+    return (
+        name in SCOPE_IDS
+        and isinstance(value, str)
+        and 0 < len(value) <= MAX_WORD
+        and value.isprintable()
+        and value == value.strip()
     )
 
 
@@ -366,6 +404,58 @@ KEYS: tuple[Key, ...] = (
         "Characters of all others (project, reference) in one scope.",
         high=100_000_000,
     ),
+    Key(
+        "external.mem0.base_url",
+        "word",
+        "",
+        "Where your Mem0 service is, without a path of an operation; empty where there is none.",
+    ),
+    Key(
+        "external.mem0.protocol",
+        "choice",
+        Mem0().protocol,
+        "What the service speaks; see docs/external.md.",
+        choices=PROTOCOLS,
+    ),
+    Key(
+        "external.mem0.env_key",
+        "variable",
+        Mem0().env_key,
+        "The variable that holds the key: in the environment, a .env beside this file, or [env].",
+    ),
+    Key(
+        "external.mem0.scope",
+        "ids",
+        (),
+        'The ids there, as { user_id = "…" }; without them one is made for each checkout.',
+    ),
+    Key(
+        "external.mem0.timeout_ms",
+        "number",
+        Mem0().timeout_ms,
+        "How long one call may take in all, in ms.",
+        low=1,
+        high=30_000,
+    ),
+    Key(
+        "external.mem0.allow_insecure_http",
+        "flag",
+        False,
+        "Whether http:// is allowed to other machines than this one.",
+    ),
+    Key(
+        "external.mem0.enable_writes",
+        "flag",
+        False,
+        "Whether texts may be stored there; you are asked for each of them.",
+    ),
+    Key(
+        "external.mem0.search_ms",
+        "number",
+        0,
+        "How long each search of recall may wait for results from there, in ms; 0: none are asked.",
+        high=30_000,
+    ),
     _limit("router", 200, 100_000, "The tree that is pushed once, in characters."),
     _limit("focus", 200, 100_000, "The focus of a turn, in characters."),
     _limit("fetch_window", 200, 20_000, "One window of a fetch, in characters."),
@@ -397,9 +487,16 @@ TABLES = (
     "history",
     "llm",
     "writes",
+    "external",
     "limits",
 )
-"""The tables of a settings file, beside the user's `[projects."FOLDER"]`."""
+"""The tables of a settings file, beside the user's `[projects."FOLDER"]` and `[env]`."""
+
+INNER_TABLES = ("external.mem0",)
+"""The tables within them."""
+
+ALIASES = {"external.mem0.credential_env": "external.mem0.env_key"}
+"""Other names of keys, as Qwen Code knows them."""
 
 # A repository may tune how its own memories are shown; it is data that anyone can have written,
 # so whatever decides what is read, from where, for whom, or what leaves the machine is not its to
@@ -413,7 +510,8 @@ PROJECT_REFUSES = {
     "scopes": "it would switch your own memories off, or its team's memories on",
     "trust": "it would trust itself",
     "projects": "it would speak for other projects",
-    "external": "it would name a provider that your memories are sent to",
+    "external": "it would choose where your memories are sent, or switch off where you have chosen",
+    "env": "it would put a key of its own in place of yours",
     "llm": "it would choose the model that your memories are sent to",
     "telemetry": "it would choose where records of your sessions go",
     "audit": "it would switch off the record of what it was given",

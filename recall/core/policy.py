@@ -35,6 +35,11 @@ def may_write(writes: Writes, source: str = "model") -> bool:
     return writes.policy != OFF
 
 
+def policy_for(source: str, action: str, writes: Writes) -> str:
+    """Return ASK, AUTO or OFF for what `source` asks for and no memory of ours is changed by."""
+    return _policy({"action": action, "source": source}, writes)
+
+
 def _of_change(action: str, change: FileChange, source: str, writes: Writes) -> str:
     about = {
         "action": action,
@@ -43,6 +48,10 @@ def _of_change(action: str, change: FileChange, source: str, writes: Writes) -> 
         "type": change.type,
         "track": change.track,
     }
+    return _policy(about, writes)
+
+
+def _policy(about: dict[str, str], writes: Writes) -> str:
     policy = writes.policy
     for rule in writes.rules:
         *conditions, says = rule.split()
@@ -53,4 +62,4 @@ def _of_change(action: str, change: FileChange, source: str, writes: Writes) -> 
 
 def _fits(condition: str, about: dict[str, str]) -> bool:
     name, _, value = condition.partition("=")
-    return about[name] == value
+    return about.get(name) == value

@@ -63,7 +63,8 @@ def _commented(keys: Sequence[Key]) -> Iterator[str]:
             yield f"# {key.help} ({allowed})\n"
         else:
             yield f"# {key.help}\n"
-        yield from (f"#{line}\n" for line in _setting(name, key.default))
+        default = dict(key.default) if key.kind == "ids" else key.default
+        yield from (f"#{line}\n" for line in _setting(name, default))
 
 
 def _setting(name: str, value: Any) -> list[str]:

@@ -16,7 +16,16 @@ from typing import Any, NamedTuple
 from recall.disk import places
 from recall.errors import SettingsError
 from recall.model import SCOPES
-from recall.settings_table import BY_NAME, KEYS, PROJECT_REFUSES, TABLES, Key
+from recall.settings_table import (
+    ALIASES,
+    BY_NAME,
+    INNER_TABLES,
+    KEYS,
+    PROJECT_REFUSES,
+    TABLES,
+    Key,
+    is_variable,
+)
 
 MAX_BYTES = 256 * 1024
 """A larger settings file is a mistake."""
@@ -26,6 +35,8 @@ PROJECT_BYTES = 32 * 1024
 
 _DOTS = 500  # in one line; tomllib needs quadratic time for a dotted key: 3 s for 16,000 parts
 _SHOWN = 60  # characters of a wrong value that an error repeats
+SECRETIVE = ("external.mem0.env_key", "external.mem0.credential_env", "external.mem0.base_url")
+"""Keys in whose place people put a secret: errors do not repeat what stands there."""
 
 
 class ProjectTable(NamedTuple):
@@ -76,7 +87,9 @@ def read_project_file(path: Path) -> dict[Key, Any]:
 def user_values(data: Mapping[str, Any], path: Path) -> UserFile:
     """Return the checked values of a user's file that was parsed to `data`."""
     values = {}
-    for key, value in _flat({k: v for k, v in data.items() if k != "projects"}, path):
+    _check_env(data.get("env", {}), path)
+    plain = {k: v for k, v in data.items() if k not in ("projects", "env")}
+    for key, value in _flat(plain, path):
         values[key.name] = _checked(key, value, path)
         _refuse_relative(key, values[key.name], path)
     return UserFile(values, tuple(_project_tables(data.get("projects", {}), path)))
@@ -164,12 +177,57 @@ def shown(value: object) -> str:
 def _flat(data: Mapping[str, Any], path: Path) -> Iterator[tuple[Key, Any]]:
     for name, value in data.items():
         if name in TABLES:
-            if not isinstance(value, dict):
-                raise _wrong(name, value, "a table", path)
-            for inner, content in value.items():
-                yield _known(f"{name}.{inner}", path), content
+            yield from _of_table(name, value, path)
         else:
             yield _known(name, path), value
+
+
+def _of_table(name: str, table: object, path: Path) -> Iterator[tuple[Key, Any]]:
+    if not isinstance(table, dict):
+        raise _wrong(name, table, "a table", path)
+    for inner, content in table.items():
+        full = f"{name}.{inner}"
+        if full in INNER_TABLES:
+            yield from _of_table(full, content, path)
+        elif full in ALIASES:
+            key = BY_NAME[ALIASES[full]]
+            yield key, _only_one(key, full, content, table, path)
+        else:
+            yield _known(full, path), content
+
+
+def _only_one(key: Key, alias: str, value: Any, table: Mapping[str, Any], path: Path) -> Any:
+    """Return what an alias says; raises where the key itself stands there and says otherwise."""
+    value = _checked(key, value, path, alias)
+    if table.get(key.name.rpartition(".")[2], value) != value:
+        raise SettingsError(
+            f"{path}: {key.name} and {alias} name different variables.",
+            file=str(path),
+            key=alias,
+            fix=f"Keep {key.name} alone.",
+        )
+    return value
+
+
+def _check_env(table: object, path: Path) -> None:
+    """Raise for an `[env]` that can't be used; its values, which are secrets, are never told."""
+    if not isinstance(table, dict):
+        raise SettingsError(f"{path}: env is no table.", file=str(path), key="env")
+    for name, value in table.items():
+        if not is_variable(name):
+            raise SettingsError(
+                f"{path}: a name in [env] is none of a variable.",
+                file=str(path),
+                key="env",
+                fix='Write a line such as MEM0_API_KEY = "…" below [env].',
+            )
+        if not isinstance(value, str):
+            raise SettingsError(
+                f"{path}: env.{name} is no text.",
+                file=str(path),
+                key=f"env.{name}",
+                fix="Put the value in quotes.",
+            )
 
 
 def _known(name: str, path: Path) -> Key:
@@ -187,8 +245,12 @@ def _checked(key: Key, value: object, path: Path, name: str = "") -> Any:
 
 
 def _wrong(name: str, value: object, allowed: str, path: Path) -> SettingsError:
+    if name in SECRETIVE:
+        said = f"{path}: {name} can't be that: expected {allowed}."
+    else:
+        said = f"{path}: {name} is {shown(value)}: expected {allowed}."
     return SettingsError(
-        f"{path}: {name} is {shown(value)}: expected {allowed}.",
+        said,
         file=str(path),
         key=name,
         fix=f"Use {allowed}.",
@@ -262,7 +324,10 @@ def _refuse_what_is_not_its_own(data: Mapping[str, Any], path: Path) -> None:
         reason = PROJECT_REFUSES.get(name)
         if reason is None:
             continue
-        key = f"{name}.{next(iter(value))}" if isinstance(value, dict) and value else name
+        key = name
+        while isinstance(value, dict) and value:
+            inner, value = next(iter(value.items()))
+            key = f"{key}.{inner}"
         own = ", ".join(k.name for k in KEYS if k.project == "yes")
         raise SettingsError(
             f"{path}: a project's own file may not set {key}: {reason}.",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # a hook's process has no use for most of them
     from recall.core.annotation import Annotation, Unannotated
     from recall.core.audit import Entry
     from recall.core.conversation import Conversation
+    from recall.core.external import Destination, Item, Outcome
     from recall.core.extraction import Extracted
     from recall.core.migration import Attempt, Change, Cleared, Failed
     from recall.core.question import Question
@@ -312,6 +313,23 @@ class Past(Protocol):
         """Return the newest ones, without the one that asks: `current`, `HOST:ID`, or empty where
         nobody knows which that is. Never raises for what can't be read; it is counted.
         """
+
+
+class Provider(Protocol):
+    """A service elsewhere that keeps memories."""
+
+    @property
+    def destination(self) -> Destination:
+        """Where its memories are."""
+
+    def holds_key(self, text: str) -> bool:
+        """Tell whether the text holds the key to the service: it is sent nowhere then."""
+
+    def search(self, query: str, limit: int = 5) -> Sequence[Item]:
+        """Return what it finds, its best first. Blocks; raises ProviderError."""
+
+    def remember(self, content: str) -> Outcome:
+        """Store a text, word for word; returns what came of it. Blocks; raises nothing."""
 
 
 class WriteFiles(Protocol):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recall.core.audit import DELIVERED, RECALLED, UNDELIVERED, Entry, detail_text
 from recall.core.conversation import Prepared
+from recall.core.sink import json_text
 
 if TYPE_CHECKING:
     from recall.engine.ports import Ledger
@@ -62,7 +63,13 @@ def _told(delivery: Prepared) -> dict[str, Any]:
 def recalled(
     parameters: Mapping[str, Any], answer: Mapping[str, Any], session: str
 ) -> Iterable[Entry]:
-    """Yield the row of one call of search_memory; none where it handed nothing over."""
+    """Yield the row of one call of search_memory; none where it handed nothing over.
+
+    What an external service was asked beside it, and gave, is a row of its own.
+    """
+    if "source" in answer.get("external", ()):
+        query = " ".join(parameters.get("keywords", ()))
+        yield asked_outside(query, answer["external"], "search_memory", session)
     results = [_result(one) for one in answer.get("results", ()) if not one.get("alreadyAvailable")]
     leaves = [leaf["ref"] for one in answer.get("branches", ()) for leaf in one["leaves"]]
     said = [
@@ -86,6 +93,23 @@ def recalled(
     scope = ref.partition(":")[0]
     yield Entry(
         RECALLED, "answered", "search_memory", session, scope, ref=ref, detail=detail_text(told)
+    )
+
+
+def asked_outside(query: str, found: Mapping[str, Any], source: str, session: str = "") -> Entry:
+    """Return the row of a question that went to an external service: all that it handed over."""
+    error = found.get("error")
+    told = {"mode": "external", "query": query, "provider": found["source"]}
+    if error:
+        told["error"] = error["message"]
+    results = [{"id": one["id"], "content": one["content"]} for one in found["results"]]
+    return Entry(
+        RECALLED,
+        "failed" if error else "answered",
+        source,
+        session,
+        text=json_text(results) if results else "",
+        detail=detail_text(told),
     )
 
 

@@ -23,7 +23,7 @@ from recall.engine.delivery import Delivery, compose, nothing, prepare, prepare_
 from recall.engine.explore import explore
 from recall.engine.fetch import fetch
 from recall.engine.memory_sessions import MemorySessions
-from recall.engine.ports import Answerer, Reranker, Selector, Sessions, Store
+from recall.engine.ports import Answerer, Provider, Reranker, Selector, Sessions, Store
 from recall.engine.reading import spared
 from recall.engine.request import (
     ExploreRequest,
@@ -39,6 +39,7 @@ from recall.settings import Settings
 
 if TYPE_CHECKING:  # what most processes have no use for is not imported
     from recall.core.events import Emit
+    from recall.engine.beside import Beside
     from recall.engine.history import History
     from recall.engine.managing import Managing
     from recall.engine.recording import Ledgers
@@ -71,6 +72,7 @@ class Session:
         pending: Callable[[], int] = nothing,
         ledger: Ledgers | None = None,
         history: History | None = None,
+        provider: Callable[[], Provider] | None = None,
     ) -> None:
         """`emit` takes telemetry's events. `selector_ms` is how long a selector may take.
 
@@ -79,6 +81,8 @@ class Session:
         it must not wait. `writes` gives the one passage of writes, for manage_memory; `pending`
         counts the proposals that wait for the user. `ledger` gives the audit, where deliveries and
         recalls are recorded. `history` puts past conversations below what a search found.
+        recalls are recorded. `provider` gives the external service that searches ask too, for as
+        long as the settings let them wait.
         """
         self.id = id
         self._store = store
@@ -89,6 +93,7 @@ class Session:
         self._after_turn = after_turn
         self._ledger = ledger
         self._history = history
+        self._provider = provider
         self._excused = excused
         self._pending = pending
         self._writes = writes
@@ -312,14 +317,29 @@ class Session:
 
     def _called(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         request = parse_request(parameters, self._settings.limits)
+        beside = self._beside(request)
         with self._sessions.hold(self.id) as talk:
             answer = self._answer(request, parameters, talk)
             talk.spared(spared(answer, self._settings.limits))
-        if self._ledger and any(answer.get(name) for name in ("results", "branches", "history")):
+        if beside and "duplicateRequest" not in answer:
+            beside.add(answer, self._settings)
+        told = ("results", "branches", "history", "external")
+        if self._ledger and any(map(answer.get, told)):
             from recall.engine.recording import recalled
 
             self._ledger().note(list(recalled(parameters, answer, self.id)))
         return answer
+
+    def _beside(self, request: Request) -> Beside | None:
+        """Ask the external service a search's question too; not one that is about our own tree."""
+        if self._provider is None or not isinstance(request, SearchRequest):
+            return None
+        if request.scopes or request.categories:
+            return None
+        from recall.engine.beside import Beside
+
+        query = " ".join(request.keywords)
+        return Beside(self._provider, query, self._settings.mem0.search_ms)
 
     def _answer(
         self, request: Request, parameters: Mapping[str, Any], talk: Conversation
