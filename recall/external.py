@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from recall.auditing import Auditing
 from recall.disk import places
 from recall.errors import SettingsError
+from recall.structs import replace
 
 if TYPE_CHECKING:
     from recall.disk.credentials import Credential
@@ -109,6 +110,16 @@ class External(Auditing):
         if record:
             record().note([asked_outside(text, told, source, session)])
         return told
+
+    def ask_beside(self) -> None:
+        """Have this corpus's own searches ask the service, as long as one call there may take.
+
+        Where the settings say how long they wait, that holds. Raises as `provider`.
+        """
+        self.provider()
+        wishes = self.settings.mem0
+        wishes = replace(wishes, search_ms=wishes.search_ms or wishes.timeout_ms)
+        self.settings = replace(self.settings, mem0=wishes)
 
     def asked_beside(self) -> Callable[[], Provider] | None:
         """Return what gives the service to recall's own searches; None where they don't ask it."""

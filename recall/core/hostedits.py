@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from recall.core import jsonedit, tomledit
 from recall.core.hostentries import (
+    EXTERNAL,
     PERMISSION,
     SERVER,
     HostFile,
@@ -24,8 +25,15 @@ from recall.core.jsontext import JsonFault, Node, parse
 _Path = tuple[str | int, ...]
 
 
+_SERVERS = (SERVER, EXTERNAL)
+
+
 class Foreign(Exception):  # the disk's planner turns it into an error that names the file
-    """A server named `recall` is there that is not this program."""
+    """A server of one of our names is there that is not this program."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
 
 
 class Found(NamedTuple):
@@ -36,6 +44,8 @@ class Found(NamedTuple):
     server: tuple[str, ...] | None
     """Command and arguments."""
     permission: bool
+    external: tuple[str, ...] | None = None
+    """Command and arguments of the server for the external service."""
 
 
 # ---------------------------------------------------------------------------------------------
@@ -49,15 +59,32 @@ def install(text: str, file: HostFile, host: str, program: Program) -> str:
     server has our name.
     """
     if file.toml:
-        _refuse_foreign(tomledit.read(text).get("mcp_servers"))
-        return tomledit.put(text, ("mcp_servers", SERVER), program.server(host))
+        for name in _wanted(_toml_servers(text), program):
+            text = tomledit.put(text, ("mcp_servers", name), program.server(host, name))
+        return text
     if "hooks" in file.parts:
         text = _put_hooks(text, host, program)
     if "permission" in file.parts:
         text = _put_permission(text, wanted=program.permit)
     if "server" in file.parts:
-        text = _put_server(text, program.server(host))
+        for name in _wanted(_data(text, "mcpServers"), program):
+            text = _put_server(text, name, program.server(host, name))
     return text
+
+
+def refuse_foreign(text: str, file: HostFile, name: str) -> None:
+    """Raise Foreign where the file has a server of that name that is not this program."""
+    if "server" in file.parts:
+        _refuse(_toml_servers(text) if file.toml else _data(text, "mcpServers"), name)
+
+
+def _wanted(servers: Any, program: Program) -> list[str]:
+    """Return the names of the servers to put: the external one if asked for, or there already."""
+    _refuse(servers, SERVER)
+    if program.key:
+        _refuse(servers, EXTERNAL)
+    there = isinstance(servers, dict) and started(servers.get(EXTERNAL), EXTERNAL) is not None
+    return [SERVER, *([EXTERNAL] if program.key or there else [])]
 
 
 def _put_hooks(text: str, host: str, program: Program) -> str:
@@ -92,19 +119,18 @@ def _put_permission(text: str, *, wanted: bool) -> str:
     return text
 
 
-def _put_server(text: str, entry: Mapping[str, Any]) -> str:
+def _put_server(text: str, server: str, entry: Mapping[str, Any]) -> str:
     servers = _data(text, "mcpServers")
-    _refuse_foreign(servers)
-    if not isinstance(servers, dict) or SERVER not in servers:
-        return jsonedit.put(text, ("mcpServers", SERVER), entry)
+    if not isinstance(servers, dict) or server not in servers:
+        return jsonedit.put(text, ("mcpServers", server), entry)
     for name, value in entry.items():
-        text = _update(text, ("mcpServers", SERVER, name), value)
+        text = _update(text, ("mcpServers", server, name), value)
     return text
 
 
-def _refuse_foreign(servers: Any) -> None:
-    if isinstance(servers, dict) and SERVER in servers and started(servers[SERVER]) is None:
-        raise Foreign
+def _refuse(servers: Any, name: str) -> None:
+    if isinstance(servers, dict) and name in servers and started(servers[name], name) is None:
+        raise Foreign(name)
 
 
 def _update(text: str, path: _Path, value: Any) -> str:
@@ -125,11 +151,13 @@ def uninstall(text: str, file: HostFile, host: str, before: str = "") -> str:
     entry of the same words, or something empty, stays. Raises JsonFault or TomlFault.
     """
     if file.toml:
-        if SERVER in _toml_servers(before) or not _ours(_toml_servers(text)):
-            return text
-        return tomledit.take(text, ("mcp_servers", SERVER))
-    if "server" in file.parts and _ours(_data(text, "mcpServers")):
-        text = _take_server(text, before)
+        for name in _SERVERS:
+            if name not in _toml_servers(before) and _ours(_toml_servers(text), name):
+                text = tomledit.take(text, ("mcp_servers", name))
+        return text
+    for name in _SERVERS:
+        if "server" in file.parts and _ours(_data(text, "mcpServers"), name):
+            text = _take_server(text, name, before)
     if "permission" in file.parts and not _permissions(before):
         for place in reversed(_permissions(text)):
             text = jsonedit.take(text, ("permissions", "allow", place))
@@ -139,10 +167,10 @@ def uninstall(text: str, file: HostFile, host: str, before: str = "") -> str:
     return text
 
 
-def _take_server(text: str, before: str) -> str:
-    if SERVER in (_data(before, "mcpServers") or {}):
+def _take_server(text: str, name: str, before: str) -> str:
+    if name in (_data(before, "mcpServers") or {}):
         return text
-    text = jsonedit.take(text, ("mcpServers", SERVER))
+    text = jsonedit.take(text, ("mcpServers", name))
     return _take_empty(text, before, ("mcpServers",))
 
 
@@ -180,16 +208,16 @@ def look(text: str, file: HostFile, host: str) -> Found:
     """Return what of ours the file holds; raises JsonFault or TomlFault."""
     if file.toml:
         servers = _toml_servers(text)
-        return Found({}, started(servers.get(SERVER)), False)
+        return Found({}, *_both(servers))
     hooks = {}
     if "hooks" in file.parts:
         for event in _events(text):
             for path in _handlers(text, host, event):
                 hooks[event] = _command(text, path)
-    server = None
-    if "server" in file.parts:
-        server = started((_data(text, "mcpServers") or {}).get(SERVER))
-    return Found(hooks, server, "permission" in file.parts and bool(_permissions(text)))
+    data = _data(text, "mcpServers") if "server" in file.parts else None
+    servers = data if isinstance(data, dict) else {}
+    permitted = "permission" in file.parts and bool(_permissions(text))
+    return Found(hooks, *_both(servers, permitted))
 
 
 def has_toml_hooks(text: str) -> bool:
@@ -198,8 +226,14 @@ def has_toml_hooks(text: str) -> bool:
     return isinstance(hooks, dict) and bool(hooks.keys() - {"state"})
 
 
-def _ours(servers: Any) -> bool:
-    return isinstance(servers, dict) and started(servers.get(SERVER)) is not None
+def _both(
+    servers: Mapping[str, Any], permitted: bool = False
+) -> tuple[tuple[str, ...] | None, bool, tuple[str, ...] | None]:
+    return started(servers.get(SERVER)), permitted, started(servers.get(EXTERNAL), EXTERNAL)
+
+
+def _ours(servers: Any, name: str) -> bool:
+    return isinstance(servers, dict) and started(servers.get(name), name) is not None
 
 
 def _handlers(text: str, host: str, event: str) -> list[_Path]:

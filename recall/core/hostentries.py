@@ -18,6 +18,9 @@ Part = Literal["hooks", "permission", "server"]
 LEVELS: Final[tuple[Level, ...]] = ("user", "project")
 NAMES: Final = {"claude-code": "Claude Code", "qwen-code": "Qwen Code", "codex": "Codex"}
 SERVER: Final = "recall"
+EXTERNAL: Final = "external-context"
+"""The names of our two servers; the second only where it is asked for."""
+_VERBS: Final = {SERVER: ("mcp",), EXTERNAL: ("external", "mcp")}
 PERMISSION: Final = "mcp__recall__search_memory"
 """The name by which Claude Code and Qwen Code know our one read-only tool."""
 
@@ -78,18 +81,21 @@ class Program(NamedTuple):
     options: tuple[str, ...] = ()
     permit: bool = True
     """Whether the host shall let search_memory run without asking."""
+    key: str = ""
+    """The variable with the external service's key, where its server is asked for too."""
 
     def hook(self, host: str, event: str) -> str:
         """Return the command line for a shell."""
         return shlex.join([*self.words, "hook", event, "--host", host, *self.options])
 
-    def server(self, host: str) -> dict[str, Any]:
-        """Return the server's entry."""
+    def server(self, host: str, name: str = SERVER) -> dict[str, Any]:
+        """Return the entry of one of our servers. It names the variable with a key, never a key."""
         entry: dict[str, Any] = {"type": "stdio"} if host == "claude-code" else {}
         entry["command"] = self.words[0]
-        entry["args"] = [*self.words[1:], "mcp", *self.options]
+        entry["args"] = [*self.words[1:], *_VERBS[name], *self.options]
         if host == "codex":
-            entry["env_vars"] = list(FORWARDED)
+            key = [self.key] if name == EXTERNAL and self.key else []
+            entry["env_vars"] = [*FORWARDED, *key]
         return entry
 
 
@@ -103,15 +109,16 @@ def timeout(host: str, event: str) -> int:
     return seconds * 1000 if host == "qwen-code" else seconds
 
 
-def started(entry: Any) -> tuple[str, ...] | None:
-    """Return the words of a server's entry that starts this program; None for any other."""
+def started(entry: Any, name: str = SERVER) -> tuple[str, ...] | None:
+    """Return the words of an entry that starts our server of that name; None for any other."""
     if not isinstance(entry, dict):
         return None
     arguments = entry.get("args")
     words = [entry.get("command"), *(arguments if isinstance(arguments, list) else [])]
     if not all(isinstance(word, str) for word in words):
         return None
-    return tuple(words) if _after_program(words)[:1] == ["mcp"] else None
+    verbs = _VERBS[name]
+    return tuple(words) if _after_program(words)[: len(verbs)] == [*verbs] else None
 
 
 def _after_program(words: Sequence[str]) -> list[str]:

@@ -75,6 +75,7 @@ def look(where: Where) -> Found:
             {**found.hooks, **more.hooks},
             found.server or more.server,
             found.permission or more.permission,
+            found.external or more.external,
         )
     return found
 
@@ -133,9 +134,9 @@ def faults(path: Path) -> Iterator[None]:
             file=str(path),
             fix="Mend the file there, then run the command again.",
         ) from None
-    except hostedits.Foreign:
+    except hostedits.Foreign as foreign:
         raise SettingsError(
-            f"{path} has a server named {hostentries.SERVER} that is not this program; nothing was "
+            f"{path} has a server named {foreign.name} that is not this program; nothing was "
             "written.",
             file=str(path),
             fix="Rename it there, or take it out, then run the command again.",

@@ -65,6 +65,8 @@ def plan_install(where: Where, program: Program, state_dir: Path) -> HostPlan:
     """Return the plan that registers hooks and server; raises SettingsError, OSError."""
     records = Records(state_dir)
     changes = []
+    if program.key:
+        _refuse_elsewhere(where)
     for file, path in where.files():
         target = places.resolved(path)
         before = read(target)
@@ -77,6 +79,19 @@ def plan_install(where: Where, program: Program, state_dir: Path) -> HostPlan:
         record = _record(where, file, path, target, before, after, records.find(target))
         changes.append(_change(path, target, before, after, record, where.level))
     return HostPlan(where, tuple(changes), tuple(_notes(where)))
+
+
+def _refuse_elsewhere(where: Where) -> None:
+    """Raise where the other level has an external server of somebody else: one shadows the other.
+
+    A project's could otherwise take the place of the one that a person has chosen.
+    """
+    other: Level = "project" if where.level == "user" else "user"
+    for file, path in where._replace(level=other).files():
+        with contextlib.suppress(OSError):
+            text = text_of(path, read(places.resolved(path)))
+            with faults(path):
+                hostedits.refuse_foreign(text, file, hostentries.EXTERNAL)
 
 
 def plan_uninstall(where: Where, state_dir: Path) -> HostPlan:

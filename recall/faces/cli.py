@@ -245,6 +245,7 @@ def _register() -> None:
         audit,
         dream,
         extract,
+        external,
         hosts,
         migrate,
         proposals,
@@ -258,7 +259,7 @@ def _register() -> None:
     )
 
     faces = (
-        *(setup, reading, vocabulary, serving, hosts, migrate),
+        *(setup, reading, vocabulary, serving, hosts, migrate, external),
         *(writing, proposals, audit, transfer, protocol, dream, extract),
     )
     for command in (command for face in faces for command in face.COMMANDS):

@@ -74,7 +74,7 @@ class Errand:
         self._wait_s = wait_s
         self._out: queue.SimpleQueue[str | Said] = queue.SimpleQueue()
         self._in: queue.SimpleQueue[str] = queue.SimpleQueue()
-        asks = self if _can_show(session) else None
+        asks = self if can_show(session) else None
         run = threading.Thread(target=lambda: self._out.put(work(asks)), daemon=True)
         run.start()
 
@@ -150,7 +150,7 @@ class Errands:
             return None
 
 
-def _can_show(session: ServerSession) -> bool:
+def can_show(session: ServerSession) -> bool:
     """Tell whether the client says that it can show forms; one for addresses alone can't."""
     can = session.client_capabilities.elicitation if session.client_capabilities else None
     return can is not None and (can.form is not None or can.url is None)

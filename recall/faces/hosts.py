@@ -31,9 +31,20 @@ _LEVEL_HELP = "Only for the project that you are in."
 @click.option("--user", is_flag=True, help="For you, in every project (the default).")
 @click.option("--project", is_flag=True, help=_LEVEL_HELP)
 @click.option("--ask", is_flag=True, help="Let the host ask before search_memory runs.")
+@click.option(
+    "--external", is_flag=True, help="Register the server external-context too: your Mem0 service."
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be written, write nothing.")
 @common_options
-def install(common: Common, host: str, user: bool, project: bool, ask: bool, dry_run: bool) -> int:
+def install(
+    common: Common,
+    host: str,
+    user: bool,
+    project: bool,
+    ask: bool,
+    external: bool,
+    dry_run: bool,
+) -> int:
     """Register recall with a coding agent: its hooks and its MCP server.
 
     HOST is claude-code, qwen-code or codex. The host's own settings files are merged into: what
@@ -46,7 +57,8 @@ def install(common: Common, host: str, user: bool, project: bool, ask: bool, dry
     state_dir = _state_dir(common)
     where = _where(host, user=user, project=project)
     serving.require_extra()
-    program = Program(program_words(), _options(common), not ask)
+    key = _external_key(common) if external else ""
+    program = Program(program_words(), _options(common), not ask, key)
     _refuse_expanded((*program.words, *program.options))
     plan = hostplans.plan_install(where, program, state_dir)
     if plan.changed and not dry_run:
@@ -64,6 +76,8 @@ def install(common: Common, host: str, user: bool, project: bool, ask: bool, dry
     say(f"{NAMES[host]} {'would get' if dry_run else 'has'} recall now, {_of(where)}:")
     say(f"  hooks     {', '.join(EVENTS)}")
     say(f"  server    {shlex.join([*program.words, 'mcp', *program.options])}")
+    if external:
+        say(f"  external  {shlex.join([*program.words, 'external', 'mcp', *program.options])}")
     for step in todo:
         say(f"- {step}")
     return EXIT_OK
@@ -124,6 +138,16 @@ def _where(host: str, *, user: bool, project: bool) -> hostfiles.Where:
 def _state_dir(common: Common) -> Path:
     settings = common.load().settings
     return places.state_dir(settings, os.environ, places.home_folder(os.environ))
+
+
+def _external_key(common: Common) -> str:
+    """Return the name of the variable with the service's key; raises where none is configured."""
+    from recall.remote.mem0 import contract_of, require_extra
+
+    wishes = common.load().settings.mem0
+    contract_of(wishes)
+    require_extra()
+    return wishes.env_key
 
 
 def program_words() -> tuple[str, ...]:

@@ -137,6 +137,9 @@ def _delivered(delivery: Delivery) -> dict[str, Any]:
     help="Only memories of this category, as the tree names it; repeatable.",
 )
 @click.option("--limit", type=int, help="Results, 1 to 5 (the default).")
+@click.option(
+    "--external", is_flag=True, help="Ask your external service too; its results stand below."
+)
 @common_options
 def search(
     common: Common,
@@ -144,6 +147,7 @@ def search(
     scopes: tuple[str, ...],
     categories: tuple[str, ...],
     limit: int | None,
+    external: bool,
 ) -> int:
     """Search every field and the whole body of every memory.
 
@@ -160,7 +164,9 @@ def search(
         parameters["categories"] = [utf8(name) for name in categories]
     if limit is not None:
         parameters["limit"] = limit
-    return _ask(common, parameters, show.searched, "recall fetch")
+    if external and (scopes or categories):
+        raise click.UsageError("--external can't be narrowed to a scope or a category.")
+    return _ask(common, parameters, show.searched, "recall fetch", external=external)
 
 
 @click.command()
@@ -231,8 +237,17 @@ def call(common: Common, parameters: str) -> int:
     return EXIT_OK if answer["sourceStatus"]["searchedScopes"] else EXIT_FAILED
 
 
-def _ask(common: Common, parameters: dict[str, Any], lines: Any, command: str) -> int:
+def _ask(
+    common: Common,
+    parameters: dict[str, Any],
+    lines: Any,
+    command: str,
+    *,
+    external: bool = False,
+) -> int:
     with common.open() as recall:
+        if external:
+            recall.ask_beside()
         answer = recall.search_memory(**parameters)
     status = answer["sourceStatus"]
     code = EXIT_OK if status["searchedScopes"] else EXIT_FAILED
@@ -246,8 +261,23 @@ def _ask(common: Common, parameters: dict[str, Any], lines: Any, command: str) -
         return code
     for line in lines(answer, command + common.repeated()):
         say(line)
+    if "external" in answer:
+        _tell_external(answer["external"])
     _tell(status)
     return code
+
+
+def _tell_external(found: Mapping[str, Any]) -> None:
+    from recall.faces.external import found_lines
+
+    for line in found_lines(found):
+        say(line)
+    if "error" in found:
+        warn(f"! external: {found['error']['message']}")
+    elif found.get("late"):
+        warn("! external: it had not answered in time")
+    elif not found["results"]:
+        warn("Nothing found outside.")
 
 
 def _tell(status: Mapping[str, Any]) -> None:

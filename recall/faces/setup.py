@@ -207,12 +207,18 @@ def _mode_lines(mode: dict[str, Any]) -> Iterator[str]:
 
 def _settings(loaded: Loaded) -> dict[str, dict[str, Any]]:
     """Return every key with its value and source; roots as they were found."""
+    from recall.remote import address
+
     out = {}
     for name, source in loaded.sources.items():
         group, _, scope = name.partition(".")
         value = loaded.values[name]
         if group == "roots":
             value = [root.path for root in loaded.settings.roots if root.scope == scope]
+        if name.endswith(".base_url"):
+            value = address.shown(value)
+        elif name == "external.mem0.scope":
+            value = dict(value)
         out[name] = {"value": value, "source": source}
     return out
 

@@ -70,7 +70,7 @@ def remember(common: Common, text: tuple[str, ...], scope: str | None, **fields:
     What you leave out is made up from the text. You are shown the whole file and asked; where
     nobody can be asked it waits as a proposal.
     """
-    draft = _draft(_text(text), scope, fields)
+    draft = _draft(text_given(text), scope, fields)
     return _write(common, Write(ADD, (draft,)))
 
 
@@ -85,7 +85,7 @@ def replace(common: Common, target: str, text: tuple[str, ...], **fields: Any) -
     TARGET is a ref, or words that stand in exactly one memory. `-` reads TEXT from standard
     input. Without TEXT and options, your editor opens.
     """
-    draft = _draft(_text(text) if text else None, None, fields)
+    draft = _draft(text_given(text) if text else None, None, fields)
     if draft == Draft():
         draft = Draft(text=_edited(common, target))
     return _write(common, Write(REPLACE, (draft,), (utf8(target),)))
@@ -115,7 +115,7 @@ def consolidate(
 
     TARGET is a ref, or words that stand in exactly one memory.
     """
-    draft = _draft(_text((text,)), scope, fields)
+    draft = _draft(text_given((text,)), scope, fields)
     return _write(common, Write(CONSOLIDATE, (draft,), tuple(map(utf8, targets))))
 
 
@@ -226,7 +226,8 @@ def _draft(text: str | None, scope: str | None, fields: dict[str, Any]) -> Draft
     )
 
 
-def _text(words: tuple[str, ...]) -> str:
+def text_given(words: tuple[str, ...]) -> str:
+    """Return the text that a command was given, from standard input where it is `-`."""
     if words != ("-",):
         return utf8(" ".join(words))
     raw = sys.stdin.buffer.read(_STDIN_MAX + 1)

@@ -55,6 +55,13 @@ def checked(url: str, *, key: str, allow_insecure: bool, allow_key: str) -> Addr
     return Address(url.rstrip("/"), host, loopback)
 
 
+def shown(url: str) -> str:
+    """Return an address as a report may show it: what could hold a secret is `***`."""
+    if "@" in url or "?" in url or "#" in url:
+        return "***"
+    return url
+
+
 def _is_loopback(host: str) -> bool:
     if host == "localhost":
         return True

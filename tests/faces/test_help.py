@@ -56,6 +56,7 @@ ARGUMENTS = {
     "trash list": [],
     "proposals list": [],
     "audit": [],
+    "external status": [],
     "export": [],
     "import": ["--adapter", "mem0", "--scope", "project", "--dry-run", str(FACTS)],
     "protocol describe": [],
@@ -69,11 +70,13 @@ DECIDING = (
     *("proposals approve", "proposals dismiss", "proposals edit"),
 )
 """They need a write that was made or waits, mostly a person: test_write_commands.py."""
+OUTSIDE = ("external search", "external remember", "external mcp")
+"""They need a service: test_external_commands.py and test_external_mcp.py."""
 TALKING = ("hook", "protocol serve")
 """A hook never fails, whatever it is given: tests/faces/test_hook.py. A server of the memory
 protocol has a client: tests/conformance."""
-ANSWERING = [name for name in COMMANDS if name not in (*TALKING, *DECIDING)]
-STORED = ("trash list", "proposals list", "audit", "protocol adapters")
+ANSWERING = [name for name in COMMANDS if name not in (*TALKING, *DECIDING, *OUTSIDE)]
+STORED = ("trash list", "proposals list", "audit", "protocol adapters", "external status")
 """They read no memory, only what was written down, or nothing."""
 SETTING_UP = ("init", "install", "uninstall")
 """They write settings, and read no memory."""
