@@ -325,7 +325,7 @@ def _refuse_what_is_not_its_own(data: Mapping[str, Any], path: Path) -> None:
         if reason is None:
             continue
         key = name
-        while isinstance(value, dict) and value:
+        while isinstance(value, dict) and value and key in (name, *INNER_TABLES):
             inner, value = next(iter(value.items()))
             key = f"{key}.{inner}"
         own = ", ".join(k.name for k in KEYS if k.project == "yes")

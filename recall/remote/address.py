@@ -32,14 +32,19 @@ def checked(url: str, *, key: str, allow_insecure: bool, allow_key: str) -> Addr
         port = parts.port
     except ValueError:
         raise _refused(key, "it is no URL") from None
-    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
-        raise _refused(key, "it holds blanks, backslashes or other characters that a URL has not")
+    odd = next((at for at, char in enumerate(url) if not "!" <= char <= "~" or char == "\\"), None)
+    if odd is not None:
+        raise _refused(key, f"it holds {_named(url[odd])} (character {odd + 1})")
     if parts.scheme not in ("https", "http"):
         raise _refused(key, "it does not begin with https://")
     if "@" in parts.netloc:
         raise _refused(key, "it holds credentials; a key belongs into a variable")
-    if "?" in url or "#" in url:
-        raise _refused(key, "it holds a query or a fragment")
+    if "?" in url:
+        raise _refused(key, "it holds a query (from the ? on)")
+    if "#" in url:
+        raise _refused(key, "it holds a fragment (from the # on)")
+    if any(part.lower().replace("%2e", ".") in (".", "..") for part in parts.path.split("/")):
+        raise _refused(key, "its prefix holds a step up or nowhere (.. or .)")
     named = parts.netloc if port is None else parts.netloc.rpartition(":")[0]
     if not _HOST.fullmatch(named) or not _PREFIX.fullmatch(parts.path.rstrip("/")):
         raise _refused(key, "it is more than a host, a port and a prefix")
@@ -69,6 +74,12 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _named(char: str) -> str:
+    if char.isspace():
+        return "a blank" if char == " " else "a line end or another space"
+    return "a backslash" if char == "\\" else "a character that a URL has not"
 
 
 def _refused(key: str, why: str) -> SettingsError:

@@ -123,18 +123,25 @@ class Channel:
         except (OSError, ValueError, httpx2.InvalidURL) as error:
             # Of making the client: certificates, proxies of the environment.
             raise self._unreachable(error, trip) from None
+        except Exception as error:  # noqa: BLE001  # as said below
+            # Whatever it is, it is known how far the request came.
+            text = f"The exchange with {self.address.host} broke off ({type(error).__name__})."
+            raise Unanswered("cut", text, sent=trip.sent) from None
 
     async def _whole(self, response: httpx2.Response) -> bytes:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             raise _Odd("sent a packed answer although none was asked for")
-        chunks: list[bytes] = []
-        size = 0
-        async for chunk in response.aiter_raw():
-            size += len(chunk)
-            if size > MAX_BYTES:
-                raise _Odd(f"sent more than {MAX_BYTES:,} bytes")
-            chunks.append(chunk)
-        return b"".join(chunks)
+        whole = bytearray()
+        if response.is_stream_consumed:  # by a transport that had all of it at once
+            whole += response.content
+        else:
+            async for chunk in response.aiter_raw():
+                whole += chunk
+                if len(whole) > MAX_BYTES:
+                    break
+        if len(whole) > MAX_BYTES:
+            raise _Odd(f"sent more than {MAX_BYTES:,} bytes")
+        return bytes(whole)
 
     def _client(self) -> httpx2.AsyncClient:
         import httpx2

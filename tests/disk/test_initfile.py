@@ -81,8 +81,12 @@ def test_taking_the_hashes_away_sets_every_default(place: Place, own: bool) -> N
     tunable = [key for key in KEYS if not own or key.project != "no"]
     for key in tunable:
         table, _, name = key.name.rpartition(".")
-        value = (data[table] if table else data)[name]
-        assert value == (list(key.default) if isinstance(key.default, tuple) else key.default)
+        within = data
+        for part in table.split(".") if table else ():
+            within = within[part]
+        value = within[name]
+        default = dict(key.default) if key.kind == "ids" else key.default
+        assert value == (list(default) if isinstance(default, tuple) else default)
         if not (own and key.project == "lower"):  # an equal limit changes nothing
             assert loaded.sources[key.name] != "default"
 

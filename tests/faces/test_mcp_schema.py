@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from recall.engine.request import MODES, parse_request
 from recall.errors import RequestError
-from recall.faces import mcp_schema, mcp_server
+from recall.faces import mcp_schema, stdio
 from recall.faces.talk import QUIET_S, TURN_S
 from recall.model import SCOPES
 from recall.settings import LANGUAGES, Limits
@@ -266,5 +266,5 @@ def test_the_page_quotes_the_instructions_and_the_figures() -> None:
     assert mcp_schema.instructions() in page
     assert f"{QUIET_S:.0f} seconds" in page
     assert f"{TURN_S / 60:.0f} minutes" in page
-    assert f"{mcp_server.GRACE_S} seconds" in page
+    assert f"{stdio.GRACE_S} seconds" in page
     assert mcp_schema.REVISION_KEY in page
