@@ -39,9 +39,9 @@ class Beside:
         source = ""
         try:
             provider = self._provider()
-            source = provider.destination.source
             if provider.holds_key(query):
                 raise ProviderError("The question holds the key; it was not sent.", kind="refused")
+            source = provider.destination.source
             self._heard.put((source, provider.search(query)))
         except RecallError as error:
             self._heard.put((source, error))
