@@ -81,10 +81,10 @@ def refuse_foreign(text: str, file: HostFile, name: str) -> None:
 def _wanted(servers: Any, program: Program) -> list[str]:
     """Return the names of the servers to put: the external one if asked for, or there already."""
     _refuse(servers, SERVER)
-    if program.key:
+    if program.external:
         _refuse(servers, EXTERNAL)
     there = isinstance(servers, dict) and started(servers.get(EXTERNAL), EXTERNAL) is not None
-    return [SERVER, *([EXTERNAL] if program.key or there else [])]
+    return [SERVER, *([EXTERNAL] if program.external or there else [])]
 
 
 def _put_hooks(text: str, host: str, program: Program) -> str:

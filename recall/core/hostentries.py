@@ -81,8 +81,10 @@ class Program(NamedTuple):
     options: tuple[str, ...] = ()
     permit: bool = True
     """Whether the host shall let search_memory run without asking."""
+    external: bool = False
+    """Whether the server of the external service is asked for too."""
     key: str = ""
-    """The variable with the external service's key, where its server is asked for too."""
+    """The name of the variable with that service's key."""
 
     def hook(self, host: str, event: str) -> str:
         """Return the command line for a shell."""

@@ -65,7 +65,7 @@ def plan_install(where: Where, program: Program, state_dir: Path) -> HostPlan:
     """Return the plan that registers hooks and server; raises SettingsError, OSError."""
     records = Records(state_dir)
     changes = []
-    if program.key:
+    if program.external:
         _refuse_elsewhere(where)
     for file, path in where.files():
         target = places.resolved(path)

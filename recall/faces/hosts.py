@@ -22,6 +22,7 @@ from recall.faces.cli import EXIT_OK, Common, common_options, emit, say, warn
 # The planners are imported where they are used: every command imports this module.
 if TYPE_CHECKING:
     from recall.disk import hostfiles, hostplans
+    from recall.settings import Mem0
 
 _LEVEL_HELP = "Only for the project that you are in."
 
@@ -57,8 +58,10 @@ def install(
     state_dir = _state_dir(common)
     where = _where(host, user=user, project=project)
     serving.require_extra()
-    key = _external_key(common) if external else ""
-    program = Program(program_words(), _options(common), not ask, key)
+    wishes = common.load().settings.mem0
+    if external:
+        _require_service(wishes)
+    program = Program(program_words(), _options(common), not ask, external, wishes.env_key)
     _refuse_expanded((*program.words, *program.options))
     plan = hostplans.plan_install(where, program, state_dir)
     if plan.changed and not dry_run:
@@ -140,14 +143,12 @@ def _state_dir(common: Common) -> Path:
     return places.state_dir(settings, os.environ, places.home_folder(os.environ))
 
 
-def _external_key(common: Common) -> str:
-    """Return the name of the variable with the service's key; raises where none is configured."""
+def _require_service(wishes: Mem0) -> None:
+    """Raise where no external service is configured, or what it needs is not installed."""
     from recall.remote.mem0 import contract_of, require_extra
 
-    wishes = common.load().settings.mem0
     contract_of(wishes)
     require_extra()
-    return wishes.env_key
 
 
 def program_words() -> tuple[str, ...]:

@@ -65,6 +65,7 @@ class Channel:
 
     def send(self, method: str, path: str, body: Mapping[str, Any], seconds: float) -> Answer:
         """Send one request and return its whole answer within `seconds`; raises Unanswered."""
+        self._prepare()
         # In a thread with an event loop of its own: only there can an exchange be ended at any
         # point, and the caller may run in a loop already.
         found: Future[Answer] = Future()
@@ -161,6 +162,13 @@ class Channel:
 
         return httpx2.create_ssl_context()
 
+    def _prepare(self) -> None:
+        """Load what is needed before the time runs: it is ours, and not the service's."""
+        try:
+            _ = self._tls
+        except (OSError, ValueError) as error:  # of certificates that can't be read
+            raise self._unreachable(error, _Trip(sent=False)) from None
+
     def _headers(self) -> dict[str, str]:
         return {
             self.header: self.secret,
@@ -187,8 +195,8 @@ class Channel:
 class _Trip:
     """How far a request came; unless it is known to wait for a connection, it counts as sent."""
 
-    def __init__(self) -> None:
-        self.sent = True
+    def __init__(self, *, sent: bool = True) -> None:
+        self.sent = sent
 
     async def note(self, event: str, _: Mapping[str, Any]) -> None:
         if event.endswith("connect_tcp.started"):

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 httpx2 = pytest.importorskip("httpx2", reason="the extra external is not installed")
 
 from recall.core.external import Item, Outcome  # noqa: E402 - needs the extra
-from recall.errors import ProviderError, SettingsError  # noqa: E402
+from recall.errors import ProviderError, RecallError, SettingsError  # noqa: E402
 from recall.remote import channel  # noqa: E402
+from recall.remote import mem0 as mem0_module  # noqa: E402
 from recall.remote.contracts import CONTRACTS  # noqa: E402
 from recall.remote.mem0 import Mem0Client, scope_of, unwrapped  # noqa: E402
 from recall.settings import PROTOCOLS, Mem0  # noqa: E402
@@ -494,6 +495,14 @@ def test_the_key_goes_into_its_header_and_nowhere_else(protocol: str) -> None:
             *("host", "accept", "accept-encoding", "connection"),
             *("content-type", "content-length", "user-agent"),
         }
+
+
+def test_a_place_without_the_extra_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package is named, and how to install it."""
+    monkeypatch.setattr(mem0_module, "find_spec", lambda name: None)
+    with pytest.raises(RecallError, match="httpx2") as caught:
+        mem0_module.require_extra()
+    assert "recall-memory[external]" in (caught.value.fix or "")
 
 
 def test_bounds_are_the_documented_ones() -> None:
