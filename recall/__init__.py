@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from recall.errors import CursorError as CursorError
     from recall.errors import InvalidCursor as InvalidCursor
     from recall.errors import MigrationError as MigrationError
+    from recall.errors import ProviderError as ProviderError
     from recall.errors import RecallError as RecallError
     from recall.errors import RequestError as RequestError
     from recall.errors import RootError as RootError
@@ -56,6 +57,7 @@ _HOME = {
             "CursorError",
             "InvalidCursor",
             "MigrationError",
+            "ProviderError",
             "RecallError",
             "RequestError",
         ),

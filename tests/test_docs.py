@@ -197,6 +197,7 @@ def test_every_error_code_is_on_the_tools_page() -> None:
         errors.ConflictError("p"),
         errors.AnnotationError("m"),
         errors.MigrationError("m"),
+        errors.ProviderError("m", kind="k", said="s"),
         errors.StoreError("m"),
     ]
     assert set(rows) == {error.code for error in samples}
@@ -312,6 +313,15 @@ FIGURES: dict[str, dict[str, tuple[float | None, str]]] = {
         "recall.remote.llm.USUAL_REPLY": (200, "with 200 tokens for each reply"),
         "recall.remote.model.LONGEST_WAIT": (60, "(60 s at most)"),
         "recall.remote.chat.MAX_BYTES": (1_000_000, "after 1 MB"),
+    },
+    "external.md": {
+        "recall.core.external.MAX_RESULTS": (5, "and the limit, 5"),
+        "recall.core.external.MAX_QUERY": (2_000, "(at most 2,000 characters)"),
+        "recall.core.external.MAX_CONTENT": (10_000, "at most 10,000 characters"),
+        "recall.faces.elicitation.MAX_MESSAGE": (12_000, "longer\napproval than 12,000"),
+        "recall.remote.channel.MAX_BYTES": (1_000_000, "up to 1 MB"),
+        "recall.disk.credentials.MIN_KEY": (8, "at least 8 characters"),
+        "recall.core.external.PREFIX": ("recall-", "is `recall-` and the first 32"),
     },
     "ranking.md": {
         "recall.core.ranking.SHORT": (4, "it has at most four"),

@@ -200,8 +200,10 @@ def _row(key: Key) -> str:
         "number": f"number, {key.low} to {key.high}",
         "names": "list of names",
         "rules": "list of rules",
+        "variable": "a variable's name",
+        "ids": "table of ids",
     }[key.kind]
-    default = f"`{json.dumps(key.default)}`"
+    default = f"`{json.dumps(dict(key.default) if key.kind == 'ids' else key.default)}`"
     if key.name == "taxonomy.names":
         default = "the twenty of the file format"
     variable = f"`{key.env}`" if key.env else ""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import Any
 
 from recall.settings_table import KEYS, Key
 
+_PROSE = 98  # characters of a line of prose
 _WIDTH = 88  # characters of a commented setting; longer lists go over several lines
 
 _USER_HEAD = """\
@@ -58,11 +60,10 @@ def _commented(keys: Sequence[Key]) -> Iterator[str]:
             yield f"\n[{table}]\n"
         elif not table:
             yield "\n"
+        told = key.help
         if key.kind in ("choice", "number"):
-            allowed = ", ".join(key.choices) or f"{key.low} to {key.high}"
-            yield f"# {key.help} ({allowed})\n"
-        else:
-            yield f"# {key.help}\n"
+            told += f" ({', '.join(key.choices) or f'{key.low} to {key.high}'})"
+        yield from (f"# {line}\n" for line in wrap(told, _PROSE, break_on_hyphens=False))
         default = dict(key.default) if key.kind == "ids" else key.default
         yield from (f"#{line}\n" for line in _setting(name, default))
 
