@@ -319,7 +319,7 @@ def from_settings(
         on_event=on_event,
         kept_by=lambda host: _kept_by(host, settings, env, home),
         past=lambda: _past(settings, env, home),
-        credential=lambda: _credential(settings, env, home),
+        credential=lambda: _credential(settings, env),
         home=home,
     )
 
@@ -330,11 +330,10 @@ def _past(settings: Settings, env: Mapping[str, str], home: Path) -> Past:
     return PastTalks(Path(settings.project_dir), home, env)
 
 
-def _credential(settings: Settings, env: Mapping[str, str], home: Path) -> Credential:
+def _credential(settings: Settings, env: Mapping[str, str]) -> Credential:
     from recall.disk.credentials import credential
 
-    base = Path(settings.project_dir or home)
-    return credential(settings.mem0.env_key, env=env, home=home, cwd=base)
+    return credential(settings.mem0.env_key, env=env, config=Path(settings.user_file))
 
 
 def _kept_by(host: str, settings: Settings, env: Mapping[str, str], home: Path) -> Collection[Path]:

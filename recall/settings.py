@@ -167,6 +167,8 @@ class Settings(Struct):
     """The folder of the project that these settings were loaded for."""
     trusted: bool = False
     """Whether the user's own file trusts that project."""
+    user_file: str = ""
+    """The user's own settings file, whether it is there or not."""
 
     @property
     def requested(self) -> tuple[str, ...]:

@@ -105,7 +105,7 @@ def _unusable(text: object, most: int) -> str:
         return f"has {len(text):,} characters, and at most {most:,} are allowed"
     if any("\ud800" <= char <= "\udfff" for char in text):
         return "holds half a character (a lone surrogate)"
-    if any((char < " " and char not in "\n\t") or char == "\x7f" for char in text):
+    if any((char < " " and char not in "\n\r\t") or char == "\x7f" for char in text):
         return "holds control characters"
     return ""
 

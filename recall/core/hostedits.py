@@ -73,9 +73,16 @@ def install(text: str, file: HostFile, host: str, program: Program) -> str:
 
 
 def refuse_foreign(text: str, file: HostFile, name: str) -> None:
-    """Raise Foreign where the file has a server of that name that is not this program."""
-    if "server" in file.parts:
-        _refuse(_toml_servers(text) if file.toml else _data(text, "mcpServers"), name)
+    """Raise Foreign where the file has a server of that name that is not this program.
+
+    Also where it has one for a single project, as Claude Code's own file may.
+    """
+    if "server" not in file.parts:
+        return
+    _refuse(_toml_servers(text) if file.toml else _data(text, "mcpServers"), name)
+    projects = None if file.toml else _data(text, "projects")
+    for one in projects.values() if isinstance(projects, dict) else ():
+        _refuse(one.get("mcpServers") if isinstance(one, dict) else None, name)
 
 
 def _wanted(servers: Any, program: Program) -> list[str]:

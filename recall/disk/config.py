@@ -95,7 +95,7 @@ def load(
     else:
         rooted = find_roots(merged.values, merged.sources, project, home, trusted=trusted)
     return Loaded(
-        _settings(merged, rooted, project, home, trusted=trusted),
+        _settings(merged, rooted, project, home, user_file, trusted=trusted),
         MappingProxyType(merged.sources),
         MappingProxyType(merged.values),
         (*merged.notes, *rooted.notes),
@@ -168,7 +168,13 @@ def _spelled(key: Key, text: str, where: str, home: Path, cwd: Path) -> Any:
 
 
 def _settings(
-    merged: _Merged, rooted: Rooted, project: places.Project, home: Path, *, trusted: bool
+    merged: _Merged,
+    rooted: Rooted,
+    project: places.Project,
+    home: Path,
+    user_file: Path,
+    *,
+    trusted: bool,
 ) -> Settings:
     values = merged.values
     for name in ("cache_dir", "state_dir", "telemetry.file"):
@@ -197,6 +203,7 @@ def _settings(
         unavailable=rooted.unavailable,
         project_dir=str(project.folder),
         trusted=trusted,
+        user_file=str(user_file),
     )
 
 

@@ -50,14 +50,13 @@ class Found(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def find(name: str, *, env: Mapping[str, str], home: Path, cwd: Path) -> Found:
+def find(name: str, *, env: Mapping[str, str], config: Path) -> Found:
     """Return the value of a variable that holds a key, empty where it is set nowhere.
 
-    Raises SettingsError for a file that can't be read.
+    `config` is the user's own settings file. Raises SettingsError for a file that can't be read.
     """
     if env.get(name, "").strip():
         return Found(env[name].strip(), "environment")
-    config = places.user_config(env, home, cwd)
     for path, read in ((config.parent / ".env", _dotenv), (config, _table)):
         if places.is_missing(path):
             continue
@@ -67,10 +66,9 @@ def find(name: str, *, env: Mapping[str, str], home: Path, cwd: Path) -> Found:
     return Found("", "")
 
 
-def credential(name: str, *, env: Mapping[str, str], home: Path, cwd: Path) -> Credential:
+def credential(name: str, *, env: Mapping[str, str], config: Path) -> Credential:
     """Return the key that a variable holds; raises SettingsError where there is none to be used."""
-    found = find(name, env=env, home=home, cwd=cwd)
-    config = places.user_config(env, home, cwd)
+    found = find(name, env=env, config=config)
     if not found.value:
         raise SettingsError(
             f"The key is missing: {name} is set neither in the environment, nor in "

@@ -82,16 +82,16 @@ def plan_install(where: Where, program: Program, state_dir: Path) -> HostPlan:
 
 
 def _refuse_elsewhere(where: Where) -> None:
-    """Raise where the other level has an external server of somebody else: one shadows the other.
+    """Raise where any level has an external server of somebody else: one shadows the other.
 
     A project's could otherwise take the place of the one that a person has chosen.
     """
-    other: Level = "project" if where.level == "user" else "user"
-    for file, path in where._replace(level=other).files():
-        with contextlib.suppress(OSError):
-            text = text_of(path, read(places.resolved(path)))
-            with faults(path):
-                hostedits.refuse_foreign(text, file, hostentries.EXTERNAL)
+    for level in hostentries.LEVELS:
+        for file, path in where._replace(level=level).files():
+            with contextlib.suppress(OSError):
+                text = text_of(path, read(places.resolved(path)))
+                with faults(path):
+                    hostedits.refuse_foreign(text, file, hostentries.EXTERNAL)
 
 
 def plan_uninstall(where: Where, state_dir: Path) -> HostPlan:

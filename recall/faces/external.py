@@ -89,7 +89,7 @@ def status(common: Common) -> int:
 
     home = places.home_folder(os.environ)
     with app.from_settings(loaded.settings, os.environ, home) as recall:
-        document = _standing(recall, home)
+        document = _standing(recall)
     document["notes"] += [note for note in loaded.notes if "external" in note]
     if common.json:
         emit(document)
@@ -157,7 +157,7 @@ def found_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"! {show.count(answer['omitted'], 'result', 'results')} more found no room"
 
 
-def _standing(recall: Recall, home: Path) -> dict[str, Any]:
+def _standing(recall: Recall) -> dict[str, Any]:
     wishes = recall.settings.mem0
     out: dict[str, Any] = {
         "configured": bool(wishes.base_url),
@@ -175,7 +175,8 @@ def _standing(recall: Recall, home: Path) -> dict[str, Any]:
     from recall.disk.credentials import find
 
     try:
-        found = find(wishes.env_key, env=os.environ, home=home, cwd=Path.cwd())
+        config = Path(recall.settings.user_file)
+        found = find(wishes.env_key, env=os.environ, config=config)
         out["key"]["source"] = found.source or None
         out["notes"] += list(found.notes)
         out["destination"] = recall.provider().destination.to_dict()

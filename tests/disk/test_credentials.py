@@ -31,10 +31,10 @@ class Home:
         path.chmod(mode)
 
     def find(self, **env: str) -> Found:
-        return find(NAME, env=env, home=self.folder, cwd=self.project)
+        return find(NAME, env=env, config=self.config)
 
     def credential(self, **env: str) -> Credential:
-        return credential(NAME, env=env, home=self.folder, cwd=self.project)
+        return credential(NAME, env=env, config=self.config)
 
 
 @pytest.fixture

@@ -94,6 +94,18 @@ def test_a_server_of_that_name_that_is_not_ours_is_left_alone(
     assert [path for path in sorted(tmp_path.rglob("*")) if path not in before] == []
 
 
+def test_one_for_a_single_project_is_refused_too(
+    recall: Command, configured: Path, tmp_path: Path
+) -> None:
+    """Claude Code's `local` servers stand in its own file, by project, and shadow all others."""
+    file = configured / ".claude.json"
+    text = json.dumps({"projects": {str(tmp_path): {"mcpServers": {NAME: THEIRS}}, "/x": None}})
+    file.write_text(text)
+    ran = recall("install", "claude-code", "--external")
+    assert ran.code == 2 and str(file) in ran.err
+    assert file.read_text() == text
+
+
 def test_without_the_option_nobodys_server_of_that_name_matters(
     recall: Command, configured: Path
 ) -> None:
