@@ -156,6 +156,11 @@ class Terminal:
             self._wait(lambda: len(self._place.model.requests) > seen, f"nothing came of {line!r}")
         self._settle()
 
+    def press(self, key: str) -> None:
+        """Presses one key, and waits until the host falls silent."""
+        self._process.send(key)
+        self._settle()
+
     def _wait(self, happened: Callable[[], bool], complaint: str) -> None:
         until = time.monotonic() + ENDS_WITHIN
         while not happened():
