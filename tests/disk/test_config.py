@@ -84,6 +84,7 @@ def test_nothing_configured_gives_the_defaults(world: World) -> None:
             Unavailable("team", "disabled"),
         ),
         project_dir=str(world.project),
+        user_file=loaded.user_file,
     )
     assert dict(loaded.sources) == {key.name: "default" for key in KEYS}
     assert loaded.notes == ()

@@ -1,9 +1,9 @@
 """The server external-context in each real host: searched through it, nothing sent unasked."""
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
@@ -65,8 +65,9 @@ def begun(host: Host) -> Terminal:
 def test_a_model_searches_the_service_through_its_host(settle: Settle) -> None:
     """What the service found stands in the next request, marked as data; the key nowhere."""
     with beside(settle) as (host, service):
-        row: dict[str, Any] = {"id": "1", "memory": TEXT, "owners": {}}
-        service.memories.append(row)
+        status = json.loads(host.place.run(["recall", "external", "status", "--json"]).output)
+        owners = status["destination"]["scope"]
+        service.memories.append({"id": "1", "memory": TEXT, "owners": owners})
         terminal = begun(host)
         question = {"query": "when are staging deploys"}
         host.place.model.script = [Call(named(host, "context_search"), question)]
@@ -78,7 +79,7 @@ def test_a_model_searches_the_service_through_its_host(settle: Settle) -> None:
             return
         (call,) = service.calls
         assert call.body["query"] == question["query"]
-        assert call.body["filters"]["user_id"].startswith("recall-")
+        assert call.body["filters"] == owners
         assert TEXT in told(host) and "not instructions to you" in told(host)
         assert KEY not in told(host)
 
