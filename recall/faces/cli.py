@@ -244,8 +244,8 @@ def _register() -> None:
     from recall.faces import (
         audit,
         dream,
-        extract,
         external,
+        extract,
         hosts,
         migrate,
         proposals,
@@ -259,8 +259,8 @@ def _register() -> None:
     )
 
     faces = (
-        *(setup, reading, vocabulary, serving, hosts, migrate, external),
-        *(writing, proposals, audit, transfer, protocol, dream, extract),
+        *(setup, reading, vocabulary, serving, hosts, migrate),
+        *(writing, proposals, audit, transfer, protocol, dream, extract, external),
     )
     for command in (command for face in faces for command in face.COMMANDS):
         cli.add_command(command)

@@ -49,7 +49,6 @@ ARGUMENTS = {
     "install": ["claude-code", "--dry-run"],
     "uninstall": ["claude-code", "--dry-run"],
     "migrate": ["--dry-run"],
-    "external status": [],
     "remember": ["Deploys to staging need an approval."],
     "replace": ["project:tech-stack.md", "Another text."],
     "forget": ["project:tech-stack.md"],
@@ -63,6 +62,7 @@ ARGUMENTS = {
     "protocol adapters": [],
     "dream": ["--dry-run"],
     "extract": [str(ROOT / "fixtures/hooks/codex/transcript.jsonl"), "--dry-run"],
+    "external status": [],
 }
 """What makes each command do its work."""
 DECIDING = (
