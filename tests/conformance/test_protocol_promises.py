@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,21 @@ from client import Client, Refused, entry, session
 
 Server = Callable[..., Client]
 UUID4 = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """Start a server over the test's own store; each one is ended at the end."""
+    made: list[Client] = []
+
+    def start(*options: str, **more: Any) -> Client:
+        made.append(Client(tmp_path / "store", *options, **more))
+        return made[-1]
+
+    yield start
+    for client in made:
+        if client.process.poll() is None:
+            client.close()
 
 
 def refused(client: Client, method: str, *params: Any) -> Refused:
