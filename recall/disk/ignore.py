@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recall.disk.guard import read_inside
+from recall.disk.inside import read_inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from recall.disk.guard import open_inside
+from recall.disk.inside import open_inside
 
 NAMES = ("MEMORY.md", "memory.md")
 _BYTES = 1 << 16

@@ -17,7 +17,7 @@ from operator import itemgetter
 from recall.disk import catalog as db
 from recall.disk import image
 from recall.disk.catalog import Catalog
-from recall.disk.guard import Stamp
+from recall.disk.inside import Stamp
 from recall.disk.lock import file_lock
 from recall.disk.rows import Entry, Known
 from recall.errors import StoreError

@@ -15,8 +15,8 @@ from recall.core.migration import Attempt, Change, Cleared, Undone
 from recall.core.splice import Refused
 from recall.disk import atomic, backups, leftovers
 from recall.disk.backups import Backups
-from recall.disk.guard import inside
 from recall.disk.heartbeat import owner_lives, this_owner
+from recall.disk.inside import inside
 from recall.disk.lock import file_lock
 from recall.disk.migrationaudit import MigrationAudit
 from recall.disk.migrations import UNDONE, Entry, Migrations, Run

@@ -14,7 +14,7 @@ from recall.core.frontmatter import is_binary
 from recall.core.metadata import clean, parse_memory
 from recall.core.refs import make_ref
 from recall.core.tree import leaf_digest
-from recall.disk.guard import Stamp, read_inside, stamp_of, unsettled
+from recall.disk.inside import Stamp, read_inside, stamp_of, unsettled
 from recall.disk.rows import UNREADABLE, Entry, Known, is_unreadable
 from recall.disk.textindex import Document
 from recall.model import SEPARATOR, SHOWN_DESCRIPTION, SHOWN_TITLE, Memory, Parsed, Taxonomy

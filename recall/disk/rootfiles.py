@@ -16,7 +16,7 @@ from typing import Final
 
 from recall.core.splice import Refused
 from recall.disk import atomic, removal
-from recall.disk.guard import TooLarge, folder_inside, inside, read_inside
+from recall.disk.inside import TooLarge, folder_inside, inside, read_inside
 from recall.errors import ConflictError
 from recall.model import Memory
 

@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, NamedTuple
 
-from recall.disk.guard import Stamp
+from recall.disk.inside import Stamp
 from recall.model import Fault, Memory
 
 VERSION = "5"

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from recall.disk.guard import inside, joined, stamp_of, unsettled
 from recall.disk.ignore import IGNORE_FILE, Ignore
+from recall.disk.inside import inside, joined, stamp_of, unsettled
 from recall.structs import Struct, field
 
 EXTENSIONS = (".md", ".markdown", ".mdx")
@@ -22,7 +22,7 @@ PRUNED = frozenset({"node_modules"})
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 Print = tuple[int, int, int, int]
-"""A fingerprint, as `guard.Stamp`: plain, because a walk makes one per file."""
+"""A fingerprint, as `inside.Stamp`: plain, because a walk makes one per file."""
 
 Resolved = tuple[str | int, ...]
 """What a link leads to: the target's path and fingerprint, or why there is none."""

@@ -21,8 +21,8 @@ from recall.core.snapshot import Snapshot
 from recall.disk import catalog as db
 from recall.disk import still
 from recall.disk.catalog import FileFaults
-from recall.disk.guard import read_inside
 from recall.disk.indexer import IndexDamaged, Indexer, Work
+from recall.disk.inside import read_inside
 from recall.disk.ledger import Ledger
 from recall.disk.repair import Repair
 from recall.disk.still import Still, StillSnapshot

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from recall.disk.guard import inside
+from recall.disk.inside import inside
 from recall.disk.scan import Listing, walk
 from recall.model import Root
 

@@ -15,10 +15,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from recall.disk.guard import joined
 from recall.disk.heartbeat import Watching
 from recall.disk.ignore import IGNORE_FILE
 from recall.disk.inotify import COMES, GOES, ISDIR, Event, Inotify
+from recall.disk.inside import joined
 from recall.disk.keeper import Keeper
 from recall.disk.ledger import Ledger, Name
 from recall.disk.mounts import Mounts, remote_kind

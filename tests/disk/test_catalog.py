@@ -13,7 +13,7 @@ from tree_like import memory
 
 from recall.disk import catalog as db
 from recall.disk.catalog import Catalog, CatalogUnusable
-from recall.disk.guard import Stamp
+from recall.disk.inside import Stamp
 from recall.disk.rows import Entry
 from recall.model import Fault
 

@@ -13,7 +13,7 @@ from store_factory import public, without_rights
 
 from recall.core.tree import leaf_digest
 from recall.disk import record
-from recall.disk.guard import stamp_of
+from recall.disk.inside import stamp_of
 from recall.disk.record import Reader, Recorded
 from recall.disk.rows import Entry, Known
 from recall.model import Taxonomy

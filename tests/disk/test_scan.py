@@ -11,7 +11,7 @@ import pytest
 from store_factory import public, without_rights
 
 from recall.disk import scan
-from recall.disk.guard import stamp_of
+from recall.disk.inside import stamp_of
 from recall.disk.scan import Failure, is_memory_name, walk
 
 __all__ = ["public"]

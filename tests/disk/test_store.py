@@ -149,10 +149,10 @@ def test_an_edit_in_the_same_tick_of_the_clock_is_seen(
 
 def _freeze_stamps(monkeypatch: pytest.MonkeyPatch, fixed: os.stat_result, *, now_ns: int) -> None:
     """Let walks and readings see the same fingerprint whatever is written, at one time."""
-    from recall.disk import guard, record, scan
+    from recall.disk import inside, record, scan
 
-    stamp = guard.Stamp(fixed.st_size, fixed.st_mtime_ns, fixed.st_ctime_ns, fixed.st_ino)
-    monkeypatch.setattr(guard, "stamp_of", lambda _: stamp)
+    stamp = inside.Stamp(fixed.st_size, fixed.st_mtime_ns, fixed.st_ctime_ns, fixed.st_ino)
+    monkeypatch.setattr(inside, "stamp_of", lambda _: stamp)
     real = scan.walk
 
     def walk(root: str, **more: object) -> scan.Listing:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from recall.disk import guard
-from recall.disk.guard import COARSE_NS, TICK_NS, OutsideRoot, TooLarge, read_inside, unsettled
+from recall.disk import inside
+from recall.disk.inside import COARSE_NS, TICK_NS, OutsideRoot, TooLarge, read_inside, unsettled
 
 
 def test_a_file_is_read_with_its_fingerprint(tmp_path: Path) -> None:
@@ -117,10 +117,10 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
             file.write_bytes(b"newer")
         return data
 
-    monkeypatch.setattr(guard.os, "read", read)
+    monkeypatch.setattr(inside.os, "read", read)
     data, stamp = read_inside(str(tmp_path), "x.md")
     assert data == b"newer"
-    assert stamp == guard.stamp_of(file.stat())
+    assert stamp == inside.stamp_of(file.stat())
 
 
 def test_a_file_that_never_holds_still_is_returned_as_changed(
@@ -140,18 +140,18 @@ def test_a_file_that_never_holds_still_is_returned_as_changed(
             more.write(b"x" * 100)
         return data
 
-    monkeypatch.setattr(guard.os, "read", read)
+    monkeypatch.setattr(inside.os, "read", read)
     data, stamp = read_inside(str(tmp_path), "x.md")
     assert len(count) <= 3 * 2
     assert len(data) <= stamp.size + 1
-    assert stamp != guard.stamp_of(file.stat())
+    assert stamp != inside.stamp_of(file.stat())
 
 
 def test_a_file_that_is_too_large_is_refused_unread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Above the bound nothing is read; at the bound everything."""
-    monkeypatch.setattr(guard, "MAX_BYTES", 1_000)
+    monkeypatch.setattr(inside, "MAX_BYTES", 1_000)
     (tmp_path / "big.md").write_bytes(b"x" * 1_001)
     (tmp_path / "fits.md").write_bytes(b"x" * 1_000)
     with pytest.raises(TooLarge, match=r"big\.md"):
