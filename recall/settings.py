@@ -138,6 +138,15 @@ class Writes(Struct):
     """Characters of each track in each scope (the defaults are dsh-memento's)."""
 
 
+class GuardWishes(Struct):
+    """What keeps an agent's other tools away from memories; docs/guard.md."""
+
+    steer: str = "on"
+    """Whether hosts' hooks deny them."""
+    unknown: str = "allow"
+    """What becomes of a command of which can't be seen where it leads."""
+
+
 class Settings(Struct):
     """What one installation runs with; disk/config.py reads it from files and environment."""
 
@@ -159,6 +168,7 @@ class Settings(Struct):
     audit: AuditWishes = field(default_factory=AuditWishes)
     history: HistoryWishes = field(default_factory=HistoryWishes)
     llm: Llm = field(default_factory=Llm)
+    guard: GuardWishes = field(default_factory=GuardWishes)
     writes: Writes = field(default_factory=Writes)
     mem0: Mem0 = field(default_factory=Mem0)
     unavailable: tuple[Unavailable, ...] = ()

@@ -18,6 +18,7 @@ from recall.model import Taxonomy
 from recall.settings import (
     Arguments,
     AuditWishes,
+    GuardWishes,
     HistoryWishes,
     Limits,
     Llm,
@@ -197,6 +198,7 @@ def _settings(
         ),
         audit=AuditWishes(values["audit.deliveries"]),
         history=HistoryWishes(values["history.search"]),
+        guard=GuardWishes(values["guard.steer"], values["guard.unknown"]),
         llm=Llm(**{name: values[f"llm.{name}"] for name in Llm.__fields__}),
         writes=Writes(**{name: values[f"writes.{name}"] for name in Writes.__fields__}),
         mem0=Mem0(**{name: values[f"external.mem0.{name}"] for name in Mem0.__fields__}),
