@@ -24,6 +24,7 @@ from recall.disk.managed import Managed, Unseen
 from recall.errors import RequestError
 
 if TYPE_CHECKING:
+    from recall.core.hosttools import Wanted
     from recall.settings import Settings
 
 NO_PARSER = "shell commands can't be read, tree-sitter is not installed"
@@ -82,6 +83,12 @@ class Guard:
         except NoParser:
             return self._policy(Unknown(NO_PARSER))
         return self._judged(seen.uses, seen.unknown)
+
+    def check(self, wanted: Wanted, env: Mapping[str, str] | None = None) -> Verdict:
+        """Return whether a host's tool may do what it wants to."""
+        if wanted.command:
+            return self.check_shell(wanted.command, wanted.cwd, env)
+        return self._judged(wanted.uses)
 
     def _judged(self, uses: Iterable[Use], unknown: Iterable[str] = ()) -> Verdict:
         managed = Managed(self.settings.roots, self._home)

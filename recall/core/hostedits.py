@@ -19,7 +19,8 @@ from recall.core.hostentries import (
     started,
     timeout,
 )
-from recall.core.hosts import EVENTS
+from recall.core.hosts import EVENTS, TOOL
+from recall.core.hosttools import MATCHERS
 from recall.core.jsontext import JsonFault, Node, parse
 
 _Path = tuple[str | int, ...]
@@ -106,15 +107,23 @@ def _put_hooks(text: str, host: str, program: Program) -> str:
             text = _take_handler(text, path)
         if not found:
             # Behind all others: Codex remembers which hooks are trusted by their place.
-            text = jsonedit.append(text, ("hooks", event), {"hooks": [handler]})
+            text = jsonedit.append(text, ("hooks", event), _group(host, event, handler))
             continue
         for name, value in handler.items():
             text = _update(text, (*found[0], name), value)
+        if event == TOOL and _node(text, *found[0][:3], "matcher") is None:
+            text = jsonedit.put(text, (*found[0][:3], "matcher"), MATCHERS[host])
     for event in _events(text):
         if event not in EVENTS:
             for path in reversed(_handlers(text, host, event)):
                 text = _take_handler(text, path)
     return text
+
+
+def _group(host: str, event: str, handler: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a group of one hook; before a tool's call, for the tools that the guard knows."""
+    matcher = {"matcher": MATCHERS[host]} if event == TOOL else {}
+    return {**matcher, "hooks": [handler]}
 
 
 def _put_permission(text: str, *, wanted: bool) -> str:
@@ -195,7 +204,10 @@ def _take_handler(text: str, path: _Path) -> str:
     """Take out a handler, and its group where nothing else is in it."""
     group = _node(text, *path[:3])
     alone = group is not None and len((group.get("hooks") or group).members) == 1
-    bare = group is not None and [one.key for one in group.members] == ["hooks"]
+    bare = group is not None and all(
+        one.key == "hooks" or (one.key == "matcher" and one.value.scalar in MATCHERS.values())
+        for one in group.members
+    )
     return jsonedit.take(text, path[:3] if alone and bare else path)
 
 

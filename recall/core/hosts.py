@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact", "SessionEnd")
+EVENTS = (
+    *("SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact", "SessionEnd"),
+    "PreToolUse",
+)
 """The hooks that recall answers; all hosts name them alike."""
-STARTS, PROMPT, COMPACTS, COMPACTED, ENDS = EVENTS
+STARTS, PROMPT, COMPACTS, COMPACTED, ENDS, TOOL = EVENTS
 
 
 class Host(NamedTuple):

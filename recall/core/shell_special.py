@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from recall.core import shell_walkers
-from recall.core.guard import DYNAMIC, LIST, READ
+from recall.core.guard import DYNAMIC, LIST, READ, WRITE
 from recall.core.guard_glob import literal, plain
 from recall.core.shell_commands import (
     Call,
@@ -315,6 +315,18 @@ def _code(call: Call) -> Flow:
     return UNSEEN
 
 
+def _apply_patch(call: Call) -> Flow:
+    """Codex's way to edit files, given to a shell: the patch names what it writes."""
+    from recall.core.hosttools import patched
+
+    if call.stdin.unseen and not call.args:
+        call.reader.miss("a patch that is only known when it runs")
+    for text in (*call.stdin.texts, *map(plain, call.args)):
+        for path in patched(text):
+            call.reader.use(call.state, literal(path), WRITE)
+    return UNSEEN
+
+
 _SPECIAL: dict[str, _Special] = {
     **dict.fromkeys(("cd", "pushd", "popd", "chdir"), _cd),
     "eval": _eval,
@@ -323,6 +335,7 @@ _SPECIAL: dict[str, _Special] = {
     **dict.fromkeys(("read", "mapfile", "readarray"), _read),
     **dict.fromkeys(("set", "shopt"), _set),
     "shift": _shift,
+    **dict.fromkeys(("apply_patch", "applypatch"), _apply_patch),
     "env": _env,
     "command": _command,
     **dict.fromkeys(("xargs", "gxargs", "parallel"), _xargs),

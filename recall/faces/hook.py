@@ -124,6 +124,10 @@ def _alone(event: str, host: str, given: bytes, arguments: Arguments | None) -> 
     import gc
 
     gc.disable()  # the process ends before there is anything to collect
+    if event == "PreToolUse":
+        from recall.faces.hook_guard import alone
+
+        return alone(host, given, os.getcwd(), arguments)
     from recall.faces.hook_desk import Ask, Desk, printed
 
     ask = Ask.read(event, host, os.getcwd(), os.getppid(), given)

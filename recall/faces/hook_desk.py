@@ -21,6 +21,7 @@ from recall.core.hosts import (
     HOSTS,
     PROMPT,
     STARTS,
+    TOOL,
     Host,
     session_of,
 )
@@ -29,6 +30,7 @@ from recall.disk.hostlog import HostLog
 from recall.disk.processes import host_process
 from recall.engine import hosted
 from recall.errors import RequestError
+from recall.faces import hook_guard
 from recall.settings import Arguments, Settings
 
 _OPEN_KEPT = 4
@@ -75,7 +77,12 @@ class Ask(NamedTuple):
 
 
 def printed(event: str, text: str) -> bytes:
-    """Return the JSON that puts the text before the model; nothing where there is none."""
+    """Return the JSON that puts the text before the model; nothing where there is none.
+
+    Before a tool's call the text is why that is denied.
+    """
+    if event == TOOL:
+        return hook_guard.denied(text)
     if not text:
         return b""
     told = {"hookEventName": event, "additionalContext": text}
@@ -102,6 +109,8 @@ class Desk:
             raise RequestError(f"no host is named {ask.host}.", field="host", fix=_known(HOSTS))
         if ask.event not in EVENTS:
             raise RequestError(f"no hook is named {ask.event}.", field="event", fix=_known(EVENTS))
+        if ask.event == TOOL:
+            return hook_guard.reason(host.name, ask.given, ask.cwd, env, self._arguments)
         if ask.asks_nothing:
             return ""
         recall = self._recall(ask.cwd, env)
@@ -116,7 +125,7 @@ class Desk:
     def unsaid(self, ask: Ask, env: Mapping[str, str], printed: str) -> None:
         """Note that an answer did not reach the host: what it held is offered again."""
         host, name = HOSTS.get(ask.host), ask.text("session_id")
-        if host is not None and name:
+        if host is not None and name and ask.event != TOOL:
             recall = self._recall(ask.cwd, env)
             recall.hosted(session_of(host.name, name), host).unsaid(printed)
 

@@ -66,9 +66,10 @@ def mcp(common: Common, session: str) -> int:
 def hook(common: Common, event: str, host: str) -> int:
     """Answer a coding agent's hook: JSON on standard input, JSON on standard output.
 
-    EVENT is SessionStart, UserPromptSubmit, PreCompact, PostCompact or SessionEnd. `recall
-    install` registers it; nobody needs to call it by hand. It never fails: when something is
-    wrong it says so in one line on standard error and in hook.log, and injects nothing.
+    EVENT is SessionStart, UserPromptSubmit, PreCompact, PostCompact, SessionEnd or PreToolUse.
+    `recall install` registers it; nobody needs to call it by hand. It never fails: when something
+    is wrong it says so in one line on standard error and in hook.log, injects nothing, and denies
+    no tool.
     """
     from recall.faces.hook import main
 

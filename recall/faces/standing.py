@@ -11,7 +11,7 @@ from typing import Any
 
 from recall.core.hostedits import Found
 from recall.core.hostentries import LEVELS
-from recall.core.hosts import EVENTS, HOSTS
+from recall.core.hosts import EVENTS, HOSTS, TOOL
 from recall.disk import hostfiles, places
 from recall.disk.hostlog import Fired, HostLog
 from recall.errors import RecallError
@@ -83,4 +83,4 @@ def standing_lines(entries: list[dict[str, Any]]) -> Iterator[str]:
         elif not entry["fired"]:
             yield "         no hook has fired yet"
         for event, at in entry.get("fired", {}).items():
-            yield f"         {event} last fired {at}"
+            yield f"         {event} last {'denied' if event == TOOL else 'fired'} {at}"

@@ -69,8 +69,16 @@ class Place:
         document = json.loads(done.stdout)
         assert document.keys() == {"hookSpecificOutput"}
         told = document["hookSpecificOutput"]
-        assert told.keys() == {"hookEventName", "additionalContext"}
         assert told["hookEventName"] == event
+        if event == "PreToolUse":
+            assert told.keys() == {
+                "hookEventName",
+                "permissionDecision",
+                "permissionDecisionReason",
+            }
+            assert told["permissionDecision"] == "deny"
+            return str(told["permissionDecisionReason"])
+        assert told.keys() == {"hookEventName", "additionalContext"}
         return str(told["additionalContext"])
 
     def imported(self, **given: Any) -> set[str]:
