@@ -14,6 +14,7 @@
     ├── MigrationError              another process migrates, or there is nothing to take back
     ├── ProviderError               .kind .said; an external service gave no usable answer
     ├── WriteError                  .evidence; a write that was not made, with a code for why
+    ├── GuardError                  a command can't be kept from memories, so it was not run
     └── StoreError                  the cache can't be opened, built or locked
 
 Bad memory files raise nothing: what is wrong with them is a value, `recall.model.Fault`.
@@ -189,6 +190,12 @@ class AnnotationError(RecallError):
 
     def details(self) -> dict[str, Any]:
         return {**super().details(), "retry": self.retry, "stop": self.stop}
+
+
+class GuardError(RecallError):
+    """A command can't be kept from memories here, so that it was not run at all."""
+
+    code = "GUARD_ERROR"
 
 
 class MigrationError(RecallError):

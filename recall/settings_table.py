@@ -528,7 +528,6 @@ PROJECT_REFUSES = {
     "projects": "it would speak for other projects",
     "external": "it would choose where your memories are sent, or switch off where you have chosen",
     "env": "it would put a key of its own in place of yours",
-    "external": "it would name a provider that your memories are sent to",
     "guard": "it would open your memories to other tools",
     "llm": "it would choose the model that your memories are sent to",
     "telemetry": "it would choose where records of your sessions go",

@@ -85,6 +85,32 @@ def plan_init(
     return InitPlan(path, text, _diff(path, before, old, text), tuple(adopted), (), before)
 
 
+def plan_setting(
+    name: str, value: str, cwd: Path, *, env: Mapping[str, str], home: Path | None = None
+) -> InitPlan:
+    """Return the plan that gives one text setting a value in the user's file, and changes no other.
+
+    `name` is a dotted key. Raises SettingsError for a file that can't be read or used.
+    """
+    home = places.home_folder(env, home)
+    path = places.user_config(env, home, cwd)
+    before = _bytes(path)
+    if before is not None and not path.is_file():
+        raise SettingsError(f"{path} is not a file that settings can be kept in.", file=str(path))
+    old = "" if before is None else decoded(before, path)
+    document = _document(commented_user() if before is None else old, path)
+    *tables, last = name.split(".")
+    if user_values(document.unwrap(), path).values.get(name) != value:
+        _table(document, *tables)[last] = BY_NAME[name].check(value)
+    text = document.as_string()
+    if before is not None:
+        text = _as_found(text, old)
+    now = user_values(parse(text, path), path)
+    if now.values != {**user_values(parse(old, path), path).values, name: value}:
+        raise _unsafe(path, name)
+    return InitPlan(path, text, _diff(path, before, old, text), (), (), before)
+
+
 def _plan_project(folder: Path, home: Path, *, overwrite: bool) -> InitPlan:
     if folder == places.resolved(home):
         raise SettingsError(

@@ -246,6 +246,7 @@ def _register() -> None:
         dream,
         external,
         extract,
+        guard,
         hosts,
         migrate,
         proposals,
@@ -260,7 +261,7 @@ def _register() -> None:
 
     faces = (
         *(setup, reading, vocabulary, serving, hosts, migrate),
-        *(writing, proposals, audit, transfer, protocol, dream, extract, external),
+        *(writing, proposals, audit, transfer, protocol, dream, extract, external, guard),
     )
     for command in (command for face in faces for command in face.COMMANDS):
         cli.add_command(command)
