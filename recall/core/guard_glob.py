@@ -75,7 +75,7 @@ def braces(word: str) -> list[str]:
 
 def _first_brace(word: str) -> tuple[str, list[str], str] | None:
     """Return what stands before, in and behind the first brace that expands."""
-    at = 0
+    at = 2 if word.startswith("{}") else 0  # to bash a leading {} is text
     while at < len(word):
         if word[at] == "\\":
             at += 2
@@ -90,6 +90,7 @@ def _first_brace(word: str) -> tuple[str, list[str], str] | None:
 
 
 def _choices(word: str, start: int) -> tuple[int, list[str]] | None:
+    """Return where a brace ends and what it stands for; a } before any comma is text, as in bash."""
     depth, at, begin = 0, start, start + 1
     parts: list[str] = []
     while at < len(word):
@@ -102,11 +103,12 @@ def _choices(word: str, start: int) -> tuple[int, list[str]] | None:
         elif char == "," and depth == 1:
             parts.append(word[begin:at])
             begin = at + 1
-        elif char == "}":
+        elif char == "}" and depth > 1:
             depth -= 1
-            if depth == 0:
-                if parts:
-                    return at + 1, [*parts, word[begin:at]]
+        elif char == "}":
+            if parts:
+                return at + 1, [*parts, word[begin:at]]
+            if ".." in word[start + 1 : at]:
                 counted = _counted(word[start + 1 : at])
                 return (at + 1, counted) if counted else None
         at += 1
