@@ -90,7 +90,7 @@ def _first_brace(word: str) -> tuple[str, list[str], str] | None:
 
 
 def _choices(word: str, start: int) -> tuple[int, list[str]] | None:
-    """Return where a brace ends and what it stands for; a } before any comma is text, as in bash."""
+    """Return where a brace ends and what it stands for; a } before a comma is text, as in bash."""
     depth, at, begin = 0, start, start + 1
     parts: list[str] = []
     while at < len(word):

@@ -16,7 +16,7 @@ from recall.core import shell_commands
 from recall.core.guard import DYNAMIC, READ, WRITE, Seen, Use
 from recall.core.guard_glob import literal, plain
 from recall.core.shell_state import NOTHING, UNSEEN, Flow, State
-from recall.core.shell_words import Values, Words, lines, prepared, text_of
+from recall.core.shell_words import Values, Words, encoded, lines, prepared, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -94,7 +94,7 @@ class Reader:
             self.miss("a script that is only known when it runs")
             return UNSEEN
         ready, groups = prepared(text)
-        tree = _parser().parse(ready.encode("utf-8", "surrogateescape"))
+        tree = _parser().parse(encoded(ready))
         outer, self._groups = self._groups, groups
         self._depth += 1
         try:

@@ -7,6 +7,7 @@ all of them come out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,9 @@ _ESCAPES = {
     "e": "\x1b",
 }
 _SPECIAL = "@*#?-$!_"
+_MARK = "\x1d"
+_FOREIGN = re.compile(f"[^\\x00-\\x7f]|{_MARK}")
+_MARKED = re.compile(f"{_MARK}([0-9a-f]+){_MARK}")
 _NUMBER = "0"
 """Stands for what arithmetic gives: a number names no memory."""
 
@@ -141,7 +145,7 @@ class Words:
         start = node.children[0].end_byte if node.children else node.start_byte
         whole, base = node.text or b"", node.start_byte
         for child in node.children[1:]:
-            gap = whole[start - base : child.start_byte - base].decode("utf-8", "replace")
+            gap = _decoded(whole[start - base : child.start_byte - base])
             found = _joined(found, [literal(_unescaped(gap))])
             if child.type != '"':
                 found = _joined(
@@ -276,7 +280,23 @@ def _is_quoted(node: Node) -> bool:
 
 def text_of(node: Node) -> str:
     """Return the node's source."""
-    return (node.text or b"").decode("utf-8", "surrogateescape")
+    return _decoded(node.text or b"")
+
+
+def encoded(command: str) -> bytes:
+    """Return a command line as the grammar is given it, with ASCII alone.
+
+    Its scanner looks other characters up in a table that ends before them, and may crash. All of
+    them are letters to a shell, as what stands for them here is.
+    """
+    if command.isascii() and _MARK not in command:
+        return command.encode("ascii")
+    return _FOREIGN.sub(lambda found: f"{_MARK}{ord(found[0]):x}{_MARK}", command).encode("ascii")
+
+
+def _decoded(source: bytes) -> str:
+    text = source.decode("ascii")
+    return _MARKED.sub(lambda found: chr(int(found[1], 16)), text) if _MARK in text else text
 
 
 def prepared(command: str) -> tuple[str, dict[str, str]]:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall.core.guard import LIST, READ, WRITE
+from recall.core.guard_glob import plain
 from recall.core.shell import see
 
 ENV = {"HOME": "/home/me", "EDITOR": "vi"}
@@ -138,7 +139,17 @@ def test_any_text_is_answered(command: str) -> None:
     see(command, "/work", ENV)
 
 
-@given(st.text(max_size=40))
+@given(st.text(st.characters(exclude_categories=()), max_size=60))
 def test_any_characters_are_answered(command: str) -> None:
-    """Also with characters of any kind in it."""
+    """Also with characters of any kind in it, halves of one among them."""
     see(f"cat {command}", "/work", ENV)
+
+
+@given(
+    st.text(st.characters(codec="utf-8", min_codepoint=0x80), min_size=1, max_size=9),
+    st.sampled_from(("{}", "'{}'", '"{}"', "$'{}'", '"a"{}', "$(echo {})", "{{{},b}}")),
+)
+def test_a_name_in_any_script_is_itself(name: str, spelled: str) -> None:
+    """Characters beyond ASCII are letters of a name, however it is quoted."""
+    uses = see(f"cat {spelled.format(name)}", "/work", ENV).uses
+    assert plain(uses[0].path).removeprefix("a") == name
