@@ -19,6 +19,7 @@ COMMANDS = {
     "concurrency": "benchmarks.concurrency",
     "crash": "benchmarks.crash",
     "history": "benchmarks.history",
+    "guard": "benchmarks.guard",
     "hooks": "benchmarks.hooks",
     "keywords": "benchmarks.annotate.naming",
     "migrate": "benchmarks.migrate",

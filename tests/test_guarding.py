@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from guard_corpus import CANARY, Case, Stage, cases
+from benchmarks.guard_corpus import CANARY, Case, Stage, cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

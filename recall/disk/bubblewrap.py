@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from recall.disk.places import PROJECT_FOLDER
 from recall.errors import GuardError
 
 HIDE, READ_ONLY = "hide", "read-only"
@@ -36,7 +37,7 @@ _SERVANTS = (
     *("/run/systemd/private", "/run/dbus/system_bus_socket", "/run/docker.sock"),
     *("/var/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock"),
 )
-_SERVANTS_AT_RUN = ("systemd/private", "bus", "docker.sock", "podman/podman.sock")
+_SERVANTS_AT_RUN = ("systemd/private", "bus", "docker.sock", "podman/podman.sock", "emacs/server")
 """Sockets of processes that run commands for whoever asks."""
 _NO_DISKS = frozenset("shm pts mqueue hugepages fd input snd dri char bus net cpu usb".split())
 _TERMINAL_TRICKS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: to type for whoever reads next
@@ -44,7 +45,11 @@ _IOCTL = (16, 29, 54, 0x40000000 + 514)  # x86-64, arm64, 32-bit ones, x32
 
 
 class Cover(NamedTuple):
-    """One place and what stands there instead: `nothing`, `itself` (read-only) or `empty` file."""
+    """One place and what stands there instead.
+
+    `nothing`: an empty folder; `empty`: an empty file; `itself`: the same, read-only; `fixed`: the
+    same, but it can't be renamed.
+    """
 
     path: str
     by: str
@@ -77,11 +82,12 @@ def covers(
     """
     real = _outermost(os.path.realpath(path) for path in roots)
     kept = [path for path in real if os.path.isdir(path)]
+    found = [Cover(path, "fixed") for path in _outermost(_homes(kept))]
     if how == READ_ONLY:
-        found = [Cover(path, "itself") for path in _every_way(kept)]
+        found += [Cover(path, "itself") for path in _every_way(kept)]
         return found + [Cover(path, "itself") for path in _twins(kept, around)]
     hidden = _outermost([*kept, *(os.path.realpath(path) for path in own if os.path.isdir(path))])
-    found = [Cover(path, "nothing") for path in _every_way(hidden)]
+    found += [Cover(path, "nothing") for path in _every_way(hidden)]
     found += [Cover(path, "empty") for path in _twins(hidden, around)]
     found += [Cover(path, "empty") for path in _disks()]
     return found + [Cover(path, "empty") for path in _servants()]
@@ -95,6 +101,8 @@ def arguments(found: Sequence[Cover], status: int, filter_from: int) -> list[str
             words += ["--perms", "0500", "--tmpfs", path, "--remount-ro", path]
         elif by == "itself":
             words += ["--ro-bind", path, path]
+        elif by == "fixed":
+            words += ["--dev-bind", path, path]
         else:
             words += ["--ro-bind", os.devnull, path]
     words += ["--unshare-pid", "--proc", "/proc", "--die-with-parent"]
@@ -139,16 +147,20 @@ def leaking(roots: Sequence[str], own: Sequence[str]) -> Iterator[tuple[int, str
             yield number, path, False
 
 
-# ---------------------------------------------------------------------------------------------
-# Ways to the same files
-
-
 def _outermost(paths: Iterable[str]) -> list[str]:
     kept: list[str] = []
     for path in sorted(set(paths)):
         if not any(path == one or path.startswith(one.rstrip("/") + "/") for one in kept):
             kept.append(path)
     return kept
+
+
+def _homes(roots: Iterable[str]) -> Iterator[str]:
+    """Yield the folders `.recall` that roots lie in: renamed, they would make room for others."""
+    for root in roots:
+        above = os.path.dirname(root)
+        if os.path.basename(above) == PROJECT_FOLDER:
+            yield above
 
 
 class _Mount(NamedTuple):
@@ -231,25 +243,15 @@ def _twins(folders: Sequence[str], around: Sequence[str]) -> list[str]:
             wanted[key] = wanted.get(key, found.st_nlink) - 1
     wanted = {key: left for key, left in wanted.items() if left > 0}
     twins: list[str] = []
-    left = _MOST_LOOKED_AT
-    for folder in _outermost(map(os.path.realpath, around)) if wanted else ():
-        for at, folders_in, names in os.walk(folder):
-            folders_in[:] = [one for one in folders_in if os.path.join(at, one) not in folders]
-            for name in names:
-                left -= 1
-                path = os.path.join(at, name)
-                try:
-                    found = os.lstat(path)
-                except OSError:
-                    continue
-                key = (found.st_dev, found.st_ino)
-                if key in wanted:
-                    twins.append(path)
-                    wanted[key] -= 1
-                    if not wanted[key]:
-                        del wanted[key]
-            if not wanted or left < 0:
-                break
+    for path in _named(folders, around, {inode for _, inode in wanted}) if wanted else ():
+        key = _identity(path)
+        if key in wanted:
+            twins.append(path)
+            wanted[key] -= 1
+            if not wanted[key]:
+                del wanted[key]
+        if not wanted:
+            break
     if wanted:
         raise GuardError(
             f"{len(wanted)} memories have a second name (a hard link) that was not found: nothing "
@@ -257,6 +259,42 @@ def _twins(folders: Sequence[str], around: Sequence[str]) -> list[str]:
             fix="Find it with: find / -xdev -samefile MEMORY; remove it, or make it a copy.",
         )
     return twins
+
+
+def _named(without: Sequence[str], around: Sequence[str], inodes: Collection[int]) -> Iterator[str]:
+    """Yield the files around that have one of the inodes; the nearest folders are searched first.
+
+    A folder's entries tell the inode, so that no other file is asked for.
+    """
+    left = _MOST_LOOKED_AT
+    done = set(without)
+    for start in dict.fromkeys(map(os.path.realpath, around)):
+        open_folders = [start]
+        while open_folders:
+            folder = open_folders.pop()
+            if folder in done:
+                continue
+            done.add(folder)
+            try:
+                entries = list(os.scandir(folder))
+            except OSError:
+                continue
+            left -= len(entries)
+            if left < 0:
+                return
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    open_folders.append(entry.path)
+                elif entry.inode() in inodes:
+                    yield entry.path
+
+
+def _identity(path: str) -> tuple[int, int]:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return -1, -1
+    return found.st_dev, found.st_ino
 
 
 def _disks(folder: str = "/dev", depth: int = 2) -> Iterator[str]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from recall.disk import bubblewrap, config, places, sandboxed
+from recall.disk import bubblewrap, config, places, rendezvous, sandboxed
 from recall.errors import GuardError, RecallError
 from recall.settings import Arguments, Settings
 
@@ -66,8 +66,9 @@ def enforce(how: str, command: Sequence[str], arguments: Arguments | None) -> in
 
 
 def _own_folders(settings: Settings, home: Path) -> list[str]:
-    """Return recall's own folders: they hold texts of memories too."""
+    """Return recall's own folders: they hold texts of memories too, or servers that tell them."""
     return [
+        rendezvous.folder(os.environ),
         str(places.cache_dir(settings, os.environ, home)),
         str(places.state_dir(settings, os.environ, home)),
     ]
