@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from benchmarks.guard_corpus import CANARY, Case, Stage, cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.guard_corpus import CANARY, Case, Stage, cases
 from recall.core.guard import Allow, Deny, Unknown
 from recall.errors import RequestError
 from recall.guarding import Guard

@@ -87,7 +87,9 @@ def covers(
         found += [Cover(path, "itself") for path in _every_way(kept)]
         return found + [Cover(path, "itself") for path in _twins(kept, around)]
     hidden = _outermost([*kept, *(os.path.realpath(path) for path in own if os.path.isdir(path))])
-    found += [Cover(path, "nothing") for path in _every_way(hidden)]
+    found += [
+        Cover(path, "nothing" if os.path.isdir(path) else "empty") for path in _every_way(hidden)
+    ]
     found += [Cover(path, "empty") for path in _twins(hidden, around)]
     found += [Cover(path, "empty") for path in _disks()]
     return found + [Cover(path, "empty") for path in _servants()]

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pexpect
 import pytest
+
 from benchmarks.guard_corpus import CANARY, Case, Stage, cases
+from recall.disk import bubblewrap
+from recall.errors import GuardError
 
 ROOT = Path(__file__).resolve().parents[2]
 WAIT_S = 60
@@ -53,8 +59,7 @@ class Room:
             del given["stdin"]
         return subprocess.run(  # type: ignore[call-overload, no-any-return]
             [*words, *command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
             errors="replace",
             timeout=WAIT_S,
@@ -141,3 +146,303 @@ def test_no_evasion_reads_a_memory_without_any_rights(nobodys: Room) -> None:
     tried = _tried(nobodys)
     assert [id for id, _, guarded in tried if guarded] == []
     assert sum(bare for _, bare, _ in tried) >= 60, [id for id, bare, _ in tried if not bare]
+
+
+@needs_bwrap
+def test_what_is_not_memory_is_as_it_was(room: Room) -> None:
+    """Other files are read and written, the same folder, the same user, the same variables."""
+    script = (
+        "echo new > made.txt && cat made.txt README.md && pwd && id -u && echo $WORD && ls docs"
+    )
+    room.env["WORD"] = "kept"
+    bare, guarded = (room.run("sh", "-c", script, how=how) for how in ("", "--hide"))
+    assert (guarded.returncode, guarded.stdout, guarded.stderr) == (0, bare.stdout, bare.stderr)
+    assert (room.shop / "made.txt").read_text() == "new\n"
+
+
+@needs_bwrap
+def test_nothing_of_a_memory_can_be_changed_either(room: Room) -> None:
+    """Hidden or read-only, memories are afterwards what and where they were."""
+    memory = Path(room.stage.roots[0].path)
+    before = {path: path.read_bytes() for path in memory.rglob("*") if path.is_file()}
+    script = (
+        "echo x >> .recall/memory/deploy.md; echo x > .recall/memory/new.md; rm -rf .recall/memory;"
+        "mv .recall gone; rm -rf .recall; chmod 0 .recall/memory/other.md; echo x >> twin.md;"
+        "touch .recall/memory/other.md; mv .recall/memory .recall/away; "
+        "truncate -s 0 link/other.md; sed -i s/approves/denies/ .recall/memory/*.md;"
+        "ln -sfn /tmp .recall/memory"
+    )
+    for how in ("--hide", "--read-only"):
+        room.run("sh", "-c", script, how=how)
+        assert {path: path.read_bytes() for path in memory.rglob("*") if path.is_file()} == before
+        assert not memory.is_symlink() and (room.shop / "twin.md").samefile(memory / "deploy.md")
+
+
+@needs_bwrap
+def test_read_only_memories_are_read(room: Room) -> None:
+    """`--read-only` takes nothing away but writing."""
+    done = room.run("cat", ".recall/memory/deploy.md", "twin.md", how="--read-only")
+    assert done.stdout.count(CANARY) == 2
+
+
+@needs_bwrap
+@pytest.mark.parametrize("code", [0, 1, 2, 77, 126, 127, 130, 255])
+def test_the_exit_code_is_the_commands(room: Room, code: int) -> None:
+    """Whatever it is."""
+    assert room.run("sh", "-c", f"exit {code}").returncode == code
+
+
+@needs_bwrap
+def test_a_signal_that_ends_the_command_shows_as_in_a_shell(room: Room) -> None:
+    """128 and the signal's number."""
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGPIPE):
+        assert room.run("sh", "-c", f"kill -{int(number)} $$").returncode == 128 + number
+
+
+@needs_bwrap
+def test_a_command_that_is_not_there_is_said(room: Room) -> None:
+    """With the code that a shell gives: 127."""
+    done = room.run("no-such-program")
+    assert done.returncode == 127 and "no-such-program" in done.stderr
+
+
+@needs_bwrap
+def test_options_of_the_command_are_its_own(room: Room) -> None:
+    """Nothing behind `--` is ours, not even another `--`, nor a name with `=` in it."""
+    assert room.run("printf", "%s|", "--hide", "--", "--json").stdout == "--hide|--|--json|"
+    program = room.shop / "a=b"
+    program.write_text("#!/bin/sh\necho $1\n")
+    program.chmod(0o755)
+    assert room.run("./a=b", "c").stdout == "c\n"
+
+
+@needs_bwrap
+def test_standard_input_goes_through_whole(room: Room) -> None:
+    """Every byte, and its end."""
+    text = "line\n" * 200_000
+    assert room.run("wc", "-c", input=text).stdout.strip() == str(len(text))
+
+
+@needs_bwrap
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
+def test_signals_are_handed_on(room: Room, number: signal.Signals) -> None:
+    """What is sent to us reaches the command, which may answer it as it likes."""
+    script = f"trap 'echo heard; exit 7' {int(number)}; echo ready; while :; do sleep 0.05; done"
+    words = [room.python, "-m", "recall", "guard", "run", "--", "sh", "-c", script]
+    process = subprocess.Popen(
+        words, env=room.env, cwd=room.shop, stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        assert process.stdout.read() == "heard\n"
+    assert process.returncode == 7
+
+
+@needs_bwrap
+def test_an_ignored_signal_stays_ignored(room: Room) -> None:
+    """As under nohup."""
+    ignoring = ["sh", "-c", 'trap "" HUP; exec "$@"', "_"]
+    words = [room.python, "-m", "recall", "guard", "run", "--"]
+    script = "kill -HUP $$; echo alive"
+    done = subprocess.run(
+        [*ignoring, *words, "sh", "-c", script],
+        env=room.env,
+        cwd=room.shop,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "alive\n")
+
+
+@needs_bwrap
+def test_nothing_outlives_us(room: Room) -> None:
+    """Where we are killed, or the command ends, what it started ends too."""
+    alive = room.shop / "alive"
+    script = f"(while :; do touch {alive}; sleep 0.05; done) & echo ready; wait"
+    words = [room.python, "-m", "recall", "guard", "run", "--", "sh", "-c", script]
+    process = subprocess.Popen(
+        words, env=room.env, cwd=room.shop, stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.kill()
+        process.stdout.read()  # ends when the last process that has it open does
+    alive.unlink(missing_ok=True)
+    time.sleep(0.3)
+    assert not alive.exists()
+
+
+@needs_bwrap
+def test_the_terminal_is_the_commands(room: Room) -> None:
+    """It has one, of the same size; Ctrl-C reaches it; nobody can type for whoever reads next."""
+    tiocsti = (
+        "import fcntl, termios\n"
+        "try: fcntl.ioctl(0, termios.TIOCSTI, b'x')\n"
+        "except OSError as error: print('refused', error.errno)\n"
+        "else: print('typed')"
+    )
+    script = (
+        f'test -t 0 && test -t 1 && stty size; {room.python} -c "$1"; '
+        "trap 'echo interrupted; exit 3' INT; echo ready; while :; do sleep 0.05; done"
+    )
+    words = ["-m", "recall", "guard", "run", "--", "sh", "-c", script, "_", tiocsti]
+    terminal = pexpect.spawn(
+        room.python, words, env=room.env, cwd=str(room.shop), dimensions=(31, 97), timeout=WAIT_S
+    )
+    terminal.expect_exact("31 97")
+    assert terminal.expect_exact(["refused 1", "refused 5", "typed"]) == 0
+    terminal.expect_exact("ready")
+    terminal.sendintr()
+    terminal.expect_exact("interrupted")
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert terminal.exitstatus == 3
+
+
+@needs_bwrap
+def test_it_stops_and_goes_on_under_a_shells_job_control(room: Room) -> None:
+    """Ctrl-Z gives the terminal back to the shell, fg takes it up again."""
+    shell = pexpect.spawn(
+        "bash",
+        ["--norc", "--noprofile", "-i"],
+        env=room.env | {"PS1": "shell> ", "TERM": "dumb"},
+        cwd=str(room.shop),
+        timeout=WAIT_S,
+    )
+    shell.expect_exact("shell> ")
+    shell.sendline(
+        f"{room.python} -m recall guard run -- sh -c 'echo re''ady; read x; echo got-$x'"
+    )
+    shell.expect_exact("ready")
+    shell.sendcontrol("z")
+    shell.expect_exact("Stopped")
+    shell.expect_exact("shell> ")
+    shell.sendline("fg")
+    shell.expect_exact("guard run")
+    time.sleep(0.3)
+    shell.sendline("word")
+    shell.expect_exact("got-word")
+    shell.expect_exact("shell> ")
+    shell.close(force=True)
+
+
+@needs_bwrap
+def test_descriptors_that_lead_to_memory_are_closed(room: Room) -> None:
+    """Files and folders that were open before; as standard input they are refused."""
+    memory = room.stage.roots[0].path
+    first, second = os.open(f"{memory}/deploy.md", os.O_RDONLY), os.open(memory, os.O_RDONLY)
+    try:
+        script = f"cat <&{first}; cat /proc/self/fd/{second}/deploy.md; cat /dev/fd/{second}/*"
+        given = {"pass_fds": (first, second)}
+        assert CANARY in room.run("bash", "-c", script, how="", **given).stdout
+        done = room.run("bash", "-c", script, **given)
+        assert CANARY not in done.stdout + done.stderr
+        done = room.run("cat", stdin=first)
+        assert done.returncode == 1 and "stream 0 of the command is a memory" in done.stderr
+    finally:
+        os.close(first)
+        os.close(second)
+
+
+@needs_bwrap
+def test_the_working_folder_may_not_be_memory(room: Room) -> None:
+    """It would be a way in; the error names another folder as the way out."""
+    done = room.run("ls", cwd=room.stage.roots[0].path)
+    assert done.returncode == 1 and "Run the command from another folder" in done.stderr
+
+
+@needs_bwrap
+def test_a_second_name_that_is_not_found_stops_everything(room: Room) -> None:
+    """Better nothing is run than a memory shown: the error tells how to find the name."""
+    place = next((one for one in ("/opt", "/var/lib") if os.access(one, os.W_OK)), None)
+    if place is None:
+        pytest.skip("no folder apart from where second names are looked for may be written")
+    hidden = Path(tempfile.mkdtemp(prefix="recall-twin-", dir=place))
+    try:
+        try:
+            os.link(f"{room.stage.roots[0].path}/other.md", hidden / "twin")
+        except OSError:
+            pytest.skip("the test's folder is on another file system")
+        done = room.run("echo", "run")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "second name" in done.stderr and "find / -xdev -samefile" in done.stderr
+    finally:
+        shutil.rmtree(hidden)
+
+
+@needs_bwrap
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")
+def test_mounts_of_the_memories_elsewhere_are_covered_too(room: Room) -> None:
+    """A folder above them, a part of them or one file, mounted at another place."""
+    memory, shop = room.stage.roots[0].path, room.shop
+    for name in ("whole", "part"):
+        (shop / name).mkdir()
+    (shop / "one").touch()
+    script = (
+        f"mount --bind {shop} whole && mount --bind {memory}/api part"
+        f' && mount --bind {memory}/deploy.md one && exec "$@"'
+    )
+    inner = "cat whole/.recall/memory/*.md; cat part/*; cat one"
+    room.before = ["unshare", "-m", "sh", "-c", script, "_"]
+    if CANARY not in room.run("sh", "-c", inner, how="").stdout:
+        pytest.skip("nothing can be mounted here")
+    done = room.run("sh", "-c", inner)
+    assert CANARY not in done.stdout + done.stderr, done
+    assert "nothing was run" not in done.stderr
+
+
+def test_without_bubblewrap_nothing_is_run(room: Room, tmp_path: Path) -> None:
+    """The error says what to install."""
+    (tmp_path / "bin").mkdir()
+    room.env["PATH"] = str(tmp_path / "bin")
+    done = room.run("/bin/echo", "run")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "bubblewrap is not installed: nothing was run" in done.stderr
+    assert "Install bubblewrap" in done.stderr
+
+
+@needs_bwrap
+@pytest.mark.skipif(os.geteuid() != 0, reason="forbidding user namespaces takes root")
+def test_without_user_namespaces_nothing_is_run(nobodys: Room) -> None:
+    """The error says what forbids them: here a limit of none, in a namespace of the test's own."""
+    nobodys.before = [sys.executable, "-c", FORBIDDING]
+    assert nobodys.run(*_WORKS, how="").returncode, "they were not forbidden"
+    assert nobodys.run("true", how="").returncode == 0
+    done = nobodys.run("/bin/echo", "run")
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert "nothing was run" in done.stderr and "user namespaces" in done.stderr
+
+
+FORBIDDING = f"""
+import ctypes, os, sys, warnings
+ready, go = os.pipe(), os.pipe()
+child = os.fork()
+if not child:
+    os.close(go[1])
+    assert ctypes.CDLL(None).unshare(0x10000000) == 0
+    os.write(ready[1], b"x")
+    os.read(go[0], 1)
+    with open("/proc/sys/user/max_user_namespaces", "w") as file:
+        file.write("0")
+    os.setgroups([])
+    os.setresgid({NOBODY}, {NOBODY}, {NOBODY})
+    os.setresuid({NOBODY}, {NOBODY}, {NOBODY})
+    os.execvp(sys.argv[1], sys.argv[1:])
+os.read(ready[0], 1)
+for name in ("uid_map", "gid_map"):
+    with open(f"/proc/{{child}}/{{name}}", "w") as file:
+        file.write("0 0 65535")
+os.close(go[1])
+os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+"""Runs a command as nobody in a user namespace of its own, in which no others can be made."""
+
+
+def test_other_systems_are_told_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It needs Linux."""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(GuardError, match="not available on this system: it needs Linux"):
+        bubblewrap.program()
