@@ -19,7 +19,8 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -118,7 +119,7 @@ def _blocks(folders: Mapping[str, Path], stage: Stage, show: int) -> None:
         print(f"    {reason.partition(',')[0]}: {text}")
 
 
-def _written(folders: Iterator[Path] | Sequence[Path]) -> Iterator[str]:
+def _written(folders: Iterable[Path]) -> Iterator[str]:
     seen = set()
     for folder in folders:
         for path in sorted(folder.rglob("*.md")):
@@ -162,7 +163,7 @@ def _enforcing(stage: Stage, rounds: int) -> bool:
     times: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(rounds + 2):
         for name, words in commands.items():
-            times[name].append(_took(lambda words=words: _run(words, env, stage.folder("shop"))))
+            times[name].append(_took(partial(_run, words, env, stage.folder("shop"))))
     print("\na command, by turns; beside: `true`, median of the rounds' differences, the least")
     missed = False
     for name, found in times.items():

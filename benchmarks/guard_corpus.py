@@ -79,7 +79,15 @@ class Stage:
             _write(stage.folder(where) / "src" / "README.md", "Plain text.\n")
             _write(stage.folder(where) / ".gitignore", "node_modules\n.recall/memory\nmemory\n")
             _write(stage.folder(where) / "package.json", '{"name": "shop"}\n')
-            git = ["git", "-C", stage.folder(where), "-c", "user.name=a", "-c", "user.email=a@b"]
+            git = [
+                "git",
+                "-C",
+                str(stage.folder(where)),
+                "-c",
+                "user.name=a",
+                "-c",
+                "user.email=a@b",
+            ]
             subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
             subprocess.run([*git, "add", "-A"], check=True)
             subprocess.run([*git, "commit", "-qm", "Begin"], check=True)
