@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_hook import ABOUT_STAGING, ROOT, TREE, Place
+from test_hook import ABOUT_STAGING, ROOT, TREE, Place, Served
 from test_hook import place as place
+from test_hook import served as served
 
 from recall import open_recall
 
@@ -149,3 +150,15 @@ def test_status_tells_how_many_wait(place: Place) -> None:
     place.hook("PostCompact", compact_summary="The export moved.")
     assert "Compactions' summaries become proposals: 1 of 8 wait." in status()
     assert Path(place.state / "writes.sqlite").exists()
+
+
+def test_beside_a_server_it_is_one_proposal_too(served: Served) -> None:
+    """The server answers the hook and keeps the summary; nothing is logged, nothing is printed."""
+    served.stop()
+    wanted(served)
+    served.start()
+    for _ in range(2):
+        done = served.run("PostCompact", recorded(served, "claude-code"))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert len(waiting(served)) == 1
+    assert (served.stop(), served.log()) == (b"", "")
