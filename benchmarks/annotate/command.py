@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.annotate import agreement
+from benchmarks.annotate import agreement, cost
 from benchmarks.annotate.corpora import File, files
 from benchmarks.annotate.searching import SIDES, measure
 from benchmarks.archives import MissingCorpus, unpacked
@@ -25,6 +25,7 @@ _ROOTS = {
     "docs-windows-ddi": "wdk-ddi-src/content",
     "ken": "agent/memory",
 }
+_COSTS = {"docs-pingcap-cn": "", **_ROOTS}
 _LARGE = "docs-windows-ddi"
 _ONE_IN = 8
 
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of sample and bootstrap")
     parser.add_argument("--no-search", action="store_true", help="agreement alone")
     parser.add_argument("--no-agreement", action="store_true", help="search alone")
+    parser.add_argument("--no-cost", action="store_true", help="without what it costs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
 
 
@@ -55,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
             document["agreement"] = list(_agreement(args.data))
         if not args.no_search:
             document["search"] = list(_search(args.data, names, args))
+        if not args.no_cost:
+            document["cost"] = list(_cost(args.data))
     except (DataError, MissingCorpus) as error:
         print(f"annotate: {error}", file=sys.stderr)
         return 2
@@ -84,6 +88,22 @@ def _agreement(data: Path) -> Iterator[dict[str, Any]]:
                             "keywords": agreement.keywords(done),
                         }
                     )
+
+
+def _cost(data: Path) -> Iterator[dict[str, Any]]:
+    print(
+        "\nwhat it costs, as ratios to parsing the same files: to learn of them, to annotate them"
+    )
+    with unpacked(data, tuple(_COSTS)) as folders:
+        for name, folder in folders.items():
+            report = {"corpus": name} | cost.measure(folder / _COSTS[name])
+            print(
+                f"{name} ({report['files']} files)  learning {report['learning_ratio']:.1f}x"
+                f"  annotating {report['annotating_ratio']:.1f}x"
+                f"  ({1000 * report['annotating_seconds'] / report['files']:.1f} ms a file)"
+            )
+            sys.stdout.flush()
+            yield report
 
 
 def _labelled(name: str, root: Path, kept: bool) -> list[File]:

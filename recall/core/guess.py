@@ -5,89 +5,37 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from recall.core.cues import ADVICE, ADVISED, CATEGORIES, REFERENCE, USER, compiled
 from recall.core.lazy import pattern
 from recall.model import TAXONOMY, TYPES, UNCATEGORIZED, Memory, Metadata, Taxonomy
 
 _NEIGHBOURS = 7
-_ALIKE, _ALIKE_TYPE = 0.04, 0.08
-"""How near another memory must be to have a say: one category is rarely worse than a guess by
-cues, while a type that few memories name is not everybody's."""
+_ALIKE, _ALIKE_TYPE = 0.02, 0.03
+"""How near another memory must be to be looked at, and to have a say in the type."""
+_LIKE_SEVERAL, _LIKE_ALONE = 0.03, 0.05
+"""How near a memory of the category must be: where another of the nearest has it too, where none
+has. On the blog of docs/annotators.md people agree with two in three of what is taken so."""
 _FEW = 10
 """Memories that may share a term, whatever their share of all is."""
+_BY_RANK = tuple((1 + rank) ** -0.5 for rank in range(20))
+_UNRANKED = 0.5
 _FOLDER_SHARE = 0.6
+_CUES = 3
+"""Times that a body must show a category where the title does not."""
 
-_TYPE_CUES = (
-    (
-        "user",
-        pattern(
-            r"(?i)\b(?:I|the user|he|she|they) (?:prefers?|likes?|loves?|hates?|lives?|works? at)\b"
-            r"|\bmy (?:name|wife|husband|birthday|home)\b"
-            r"|我(?:喜欢|偏好|住在|叫|的名字)|用户(?:喜欢|偏好|希望)"
-        ),
-    ),
-    (
-        "feedback",
-        pattern(
-            r"(?i)\b(?:always|never|don't|do not|must not|stop doing|instead of|avoid|prefer)\b"
-            r"|不要|禁止|务必|必须|应该|始终|总是|避免"
-        ),
-    ),
-    (
-        "reference",
-        pattern(
-            r"(?i)https?://|\b(?:see also|documentation|reference|dashboard|endpoint|manual|api)\b"
-            r"|文档|参考|手册|接口|链接"
-        ),
-    ),
+_PLACEHOLDER = pattern(
+    r"(?i)\W*(?:x{2,}|cat(?:e|egory|egories)?[-_ ]?\d*|todo|tbd|n/?a|none|null|foo|bar|baz"
+    r"|(?:your|my|some|an?|example|sample)[-_ ].*|placeholder|uncategori[sz]ed|untitled|unknown"
+    r"|(?:分类|类别|未分类|默认|无)\d*)(?:\W.*)?"
+    r"|.*(?:\{\{|\}\}|<[^>]*>|\$\{|x{3,}).*"
 )
-_CATEGORY_CUES = tuple(
-    (category, pattern(cues))
-    for category, cues in (
-        (
-            "common_pitfall",
-            r"(?i)\bpitfalls?|gotchas?|beware|trap\b|workaround|known issue|踩坑|陷阱|注意事项",
-        ),
-        (
-            "important_decision",
-            r"(?i)\bdecisions?|decided|\badr\b|trade-?offs?|we chose|决定|决策|取舍|选型",
-        ),
-        (
-            "testing_standard",
-            r"(?i)\b(?:unit |integration )?tests?\b|pytest|jest|coverage|测试|用例|覆盖率",
-        ),
-        (
-            "code_standard",
-            r"(?i)\bcoding style|naming|lint(?:er|ing)?\b|formatt(?:er|ing)|代码规范|命名|格式化",
-        ),
-        (
-            "scm_configuration",
-            r"(?i)\bgit\b|branch(?:es)?\b|commits?\b|merge|rebase|pull request|分支|提交|合并",
-        ),
-        (
-            "build_configuration",
-            r"(?i)\bbuilds?\b|compil|deploy|release|docker|makefile|\bci\b|构建|编译|部署|发布|打包",
-        ),
-        ("dependency_configuration", r"(?i)\bdependenc|packages?\b|lockfile|npm|pip\b|依赖|安装包"),
-        (
-            "environment_configuration",
-            r"(?i)environment variables?|\benv\b|\.env|secrets?\b|环境变量|环境配置",
-        ),
-        ("ide_configuration", r"(?i)\bvs ?code|intellij|\bvim\b|editorconfig|编辑器|插件"),
-        ("mcp_experience", r"(?i)\bmcp\b"),
-        ("tool_experience", r"(?i)\bcli\b|commands?\b|tools?\b|script|命令|工具|脚本"),
-        ("comment_standard", r"(?i)\bdocstrings?|code comments?|注释"),
-        ("tech_stack", r"(?i)\bstack\b|framework|written in|语言|框架|技术栈"),
-        ("communication_preference", r"(?i)\banswers?\b|tone|repl(?:y|ies)|explain|回答|语气|沟通"),
-        ("behavior_habit", r"(?i)\bhabit|usually|every (?:day|morning)|习惯|通常"),
-        ("hobbies", r"(?i)\bhobb(?:y|ies)|plays?\b|club|爱好|兴趣"),
-        ("task_summary", r"(?i)\bsummary of|completed|finished|done on|完成情况|任务总结|总结"),
-        ("project_introduction", r"(?i)\bproject\b|architecture|overview|项目|架构|概述"),
-        ("practice_standard", r"(?i)\bprocess|workflow|guidelines?|policy|流程|规范|约定"),
-    )
-)
+
+_TYPES = (("user", compiled(USER)), ("reference", compiled(REFERENCE)))
+_ADDRESS = pattern(r"(?i)https?://")
+_CATEGORIES = tuple((name, compiled(words)) for name, words in CATEGORIES.items())
 _BY_TYPE = {
     "user": "basic_information",
     "feedback": "practice_standard",
@@ -99,7 +47,8 @@ _BY_TYPE = {
 class Neighbour(NamedTuple):
     """A memory that has a category or a type of its own, as a guess compares it."""
 
-    terms: frozenset[str]
+    terms: Mapping[str, float]
+    """What it is about, each word with how much it counts."""
     type: str
     category: str
     folder: str
@@ -111,26 +60,34 @@ Near = tuple[float, Neighbour]
 
 def neighbour(memory: Memory) -> Neighbour:
     """Return a structured memory as a neighbour, by its metadata alone."""
-    about = (memory.title, memory.description, *memory.keywords)
+    terms = {word.lower(): _BY_RANK[0] for word in memory.keywords}
+    terms |= terms_of(f"{memory.title} {memory.description}")
     category = "" if memory.category == UNCATEGORIZED else memory.category
-    return Neighbour(terms_of(" ".join(about)), memory.type, category, folder_of(memory.path))
+    return Neighbour(terms, memory.type, category, folder_of(memory.path))
 
 
-def neighbour_of(known: Metadata, path: str, said: Iterable[str] = ()) -> Neighbour:
-    """Return a file as a neighbour: by what its own head says, which may be a part of what a
-    memory needs, and by the words that its body stands for.
+def neighbour_of(known: Metadata, path: str, said: Sequence[str] = ()) -> Neighbour:
+    """Return a file as a neighbour: by the words that its body stands for, the best first, and by
+    its own keywords; without any, by its title and description.
     """
-    about = (known.title, known.description, *known.keywords, *said)
+    terms = ranked(said) | {word.lower(): _BY_RANK[0] for word in known.keywords}
+    terms = terms or terms_of(f"{known.title} {known.description}")
     category = known.category.partition("/")[0].strip()
-    return Neighbour(terms_of(" ".join(about)), known.type, category, folder_of(path))
+    return Neighbour(terms, known.type, category, folder_of(path))
 
 
-def terms_of(text: str) -> frozenset[str]:
+def ranked(words: Sequence[str]) -> dict[str, float]:
+    """Return words, the best first, with how much each counts in comparing."""
+    return {word.lower(): weight for word, weight in zip(words, _BY_RANK, strict=False)}
+
+
+def terms_of(text: str) -> dict[str, float]:
     """Return the words of a text for comparing: those of three letters and more, and CJK pairs."""
     from recall.core.analysis import grams
 
     words = (word.strip(".,:;!?()[]\"'`") for word in text.lower().split())
-    return frozenset((*(word for word in words if len(word) > 2), *grams(text).split()))
+    found = (*(word for word in words if len(word) > 2), *grams(text).split())
+    return dict.fromkeys(found, _UNRANKED)
 
 
 def folder_of(path: str) -> str:
@@ -143,7 +100,8 @@ class Guesser:
 
     def __init__(self, neighbours: Iterable[Neighbour] = ()) -> None:
         """`neighbours` that have neither a category nor a type are passed over."""
-        self._neighbours = tuple(one for one in neighbours if one.category or one.type)
+        known = (_without_placeholder(one) for one in neighbours)
+        self._neighbours = tuple(one for one in known if one.category or one.type)
         self._by_folder: dict[str, Counter[str]] = {}
         self._with: dict[str, list[int]] = {}
         for number, one in enumerate(self._neighbours):
@@ -165,13 +123,10 @@ class Guesser:
         )
         if like:
             return like
-        head = text[:1_500]
-        counts = {kind: len(cues.findall(head)) for kind, cues in _TYPE_CUES}
-        best = max(counts, key=lambda kind: counts[kind])
-        return best if counts[best] >= 2 else "project"
+        return _type_by_cues(text)
 
     def category(
-        self, path: str, near: Sequence[Near], terms: frozenset[str], text: str, kind: str
+        self, path: str, near: Sequence[Near], terms: Container[str], text: str, kind: str
     ) -> str:
         """Return the category: what the folder's memories have, what is like it, the folder
         itself, what the text, its title in the first line, says, what the type suggests.
@@ -181,23 +136,34 @@ class Guesser:
         usual = min(there, key=lambda name: (-there[name], name)) if there else ""
         if there and there[usual] >= _FOLDER_SHARE * there.total():
             return usual
-        if folder and not there and not folder.startswith((".", "_")):
-            return _as_taxonomy(folder)
-        like = self._named(terms) or _vote((share, one.category) for share, one in near)
-        return like or _by_cues(text) or usual or by_cues_or_type(text, kind)[0]
+        own = _as_taxonomy(folder) if folder and not folder.startswith((".", "_")) else ""
+        if own and not there:
+            return own
+        title = terms_of(text.partition("\n")[0])
+        like = self._named(title) or self._named(terms) or self._like(near)
+        return like or _by_title(text) or own or by_cues_or_type(text, kind)[0]
 
-    def _named(self, terms: frozenset[str]) -> str:
+    def _like(self, near: Sequence[Near]) -> str:
+        """Return the category of what is really like it; '' where there is none."""
+        votes = [(share, one.category) for share, one in near if one.category]
+        best = _vote(votes)
+        shares = [share for share, category in votes if category == best]
+        least = _LIKE_SEVERAL if len(shares) > 1 else _LIKE_ALONE
+        return best if max(shares, default=0.0) >= least else ""
+
+    def _named(self, terms: Container[str]) -> str:
         """Return the category in use whose name is one of the terms; '' where none or several."""
         named = [name for name in self._names if name.lower() in terms]
         return named[0] if len(named) == 1 else ""
 
-    def near(self, terms: frozenset[str]) -> list[Near]:
+    def near(self, terms: Mapping[str, float]) -> list[Near]:
         """Return the memories most like these terms, the nearest first, each with how near."""
         common: dict[int, float] = {}
-        for term in terms:
-            weight = self._weight(term)
+        for term, counts in terms.items():
+            weight = self._weight(term) * counts
             for number in self._with.get(term, ()) if weight else ():
-                common[number] = common.get(number, 0.0) + weight
+                both = weight * self._neighbours[number].terms[term]
+                common[number] = common.get(number, 0.0) + both
         least = _ALIKE * self._norm(terms)
         alike = [
             (round(weight / (least / _ALIKE * self._norms[number]), 9), -number)
@@ -215,8 +181,14 @@ class Guesser:
             return 0.0
         return math.log(1 + known / (holding or 1)) ** 2
 
-    def _norm(self, terms: frozenset[str]) -> float:
-        return math.sqrt(math.fsum(self._weight(term) for term in terms)) or 1.0
+    def _norm(self, terms: Mapping[str, float]) -> float:
+        weights = (self._weight(term) * counts * counts for term, counts in terms.items())
+        return math.sqrt(math.fsum(weights)) or 1.0
+
+
+def _without_placeholder(one: Neighbour) -> Neighbour:
+    """Return a neighbour, without its category where a template's placeholder stands for it."""
+    return one._replace(category="") if _PLACEHOLDER.fullmatch(one.category) else one
 
 
 def _vote(votes: Iterable[tuple[float, str]]) -> str:
@@ -240,15 +212,37 @@ def within(taxonomy: Taxonomy, categories: Iterable[str]) -> str:
     return next((one for one in categories if one in taxonomy.names), UNCATEGORIZED)
 
 
-def _by_cues(text: str) -> str:
+def _by_title(text: str) -> str:
+    """Return the category that a text's first line names; '' where it names none."""
     title = text.partition("\n")[0]
-    for category, cues in _CATEGORY_CUES:
-        if cues.search(title):
-            return category
+    return next((name for name, cues in _CATEGORIES if cues.search(title)), "")
+
+
+def _by_cues(text: str) -> str:
+    """Return the category that a text shows in its title, or often, and twice as often as any
+    other; '' where it does not.
+    """
+    titled = _by_title(text)
+    if titled:
+        return titled
     head = text[:1_500]
-    counts = {category: len(cues.findall(head)) for category, cues in _CATEGORY_CUES}
-    best = max(counts, key=lambda category: counts[category])
-    return best if counts[best] >= 2 else ""
+    counts = Counter({name: len(cues.findall(head)) for name, cues in _CATEGORIES})
+    (best, times), (_, second) = counts.most_common(2)
+    return best if times >= _CUES and times >= 2 * second else ""
+
+
+def _type_by_cues(text: str) -> str:
+    """Return the type that a text's beginning shows: advice, and no page that happens to hold a
+    rule; else what it speaks of; a project's at last.
+    """
+    head = text[:1_500]
+    advice = len(ADVICE.findall(head)) + 2 * len(ADVISED.findall(head))
+    counts = {kind: len(cues.findall(head)) for kind, cues in _TYPES}
+    counts["reference"] += len(_ADDRESS.findall(head))
+    if advice >= 2 and advice > counts["reference"]:
+        return "feedback"
+    best = max(counts, key=lambda kind: counts[kind])
+    return best if counts[best] >= 2 else "project"
 
 
 def _as_taxonomy(folder: str) -> str:

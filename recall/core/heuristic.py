@@ -1,30 +1,33 @@
 """Metadata for a legacy memory by rules: offline, deterministic, free.
 
-Title and description are what the reader derives from the file already (core/derive.py); keywords
-are the terms that tell most against the corpus, spelt as the vocabulary does; scenarios are the
-text's own "when …"; type and category are guessed (core/guess.py).
+The title is what the reader derives from the file already (core/derive.py), the description its
+first sentence that says something (core/description.py); keywords are the terms that tell most
+against the corpus, spelt as the vocabulary does; scenarios are the text's own "when …"
+(core/occasions.py); type and category are guessed (core/guess.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from recall.core.analysis import RUN
 from recall.core.annotation import Annotation, Unannotated
-from recall.core.derive import cut, from_body
-from recall.core.guess import Guesser, by_cues_or_type, terms_of, within
+from recall.core.description import describe
+from recall.core.dull import DULL
+from recall.core.dull_headings import heading_of, is_dull_heading
+from recall.core.guess import Guesser, by_cues_or_type, ranked, terms_of, within
 from recall.core.lazy import pattern
 from recall.core.metadata import (
     MAX_KEYWORD,
     MAX_KEYWORDS_TOTAL,
     MAX_SCENARIO,
-    MAX_SCENARIOS,
     MAX_TITLE,
     MAX_WORD,
     MIN_KEYWORDS,
     clean,
 )
+from recall.core.occasions import scenarios
+from recall.core.paragraphs import Paragraph, paragraphs
 from recall.core.sink import metadata
 from recall.core.terms import MAX_TEXT, Corpus, Term, prose, weighed
 from recall.core.vocabulary import Vocabulary, is_reusable, key_of
@@ -36,27 +39,20 @@ _KNOWN = 1.5
 """How much more a keyword counts that other memories use."""
 _LEAST = 0.25
 """A keyword holds at least this share of the best one's weight."""
-_SCENARIO = pattern(
-    r"(?im)(?:^|[.!?:;]\s|[-*]\s|\()"
-    r"((?:use (?:this |it )?)?(?:when(?:ever)?|before|after|if|while) [^.!?;:\n()|]{8,})"
-)
-_SCENARIO_ZH = pattern(r"((?:当|在)?[^，。；！？\n|]{2,24}(?:的时候|之前|之后|时)(?=[，。；]|$))")
 _SAID = 20
 """Terms by which a memory is compared with others."""
-_PLACEHOLDER = pattern(r"\s*\{\{[^{}]*\}\}\s*")
+_PLACEHOLDER = pattern(r"\s*\{{1,2}[^{}]*\}{1,2}\s*")
+_PLACEHOLDERS = pattern(r"\{{1,2}[^{}]*\}{1,2}")
 _NAMELESS = frozenset(("readme", "index", "_index", "skill", "notes", "main"))
 _DATE = pattern(r"(?<!\d)(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?!\d)")
 _UUID = pattern(
     r"(?i)(?<![0-9a-z])(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     r"|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40})(?![0-9a-z])"
 )
+_SAYS = 3
+"""Letters that a file's name has at least, to be better than a dull heading."""
 _JOINT = pattern(r"[-_\s]+|(?<=\D)\.(?=\D)")
 _HUMP = pattern(r"(?<=[a-z0-9])(?=[A-Z])")
-_STATUS = pattern(
-    r"(?i)\s*(?:[-*>]\s+)?[*_]{0,2}"
-    r"(?:status|state|date|created|updated|last updated|owner|authors?|version|tags?|scope|audience"
-    r"|source|type|priority|状态|日期|时间|作者|版本|标签|更新)[*_]{0,2}\s*[:：]"
-)
 _WORD_BREAK = pattern(r"[\s_\-./]+")
 
 
@@ -72,28 +68,32 @@ def annotate(memory: Unannotated, vocabulary: Vocabulary, learned: Learned) -> A
     """Return metadata for every owned field, valid by the writing rules."""
     known = memory.parsed.metadata
     body = memory.parsed.body[:MAX_TEXT]
+    text = paragraphs(body)
     title = known.title or memory.path
     if "name" in known.missing or _PLACEHOLDER.fullmatch(title):
-        title = title_of(title, memory.path)
+        title = title_of(title, memory.path, text)
     description = known.description
     if "description" in known.missing:
-        description = description_of(description, body)
-    description = description or title
+        description = describe(title, text) or title
     terms = weighed(title, description, body, learned.corpus)
-    words = terms_of(" ".join((title, description, *(term.text for term in terms[:_SAID]))))
-    text = f"{title}\n{description}\n{prose(body)}"
-    near = learned.guesser.near(words)
-    kind = known.type or learned.guesser.type(memory.path, near, text)
-    category = known.category or learned.guesser.category(memory.path, near, words, text, kind)
+    best = [term.text for term in terms[:_SAID]]
+    words = terms_of(" ".join((title, description, *best)))
+    said = f"{title}\n{description}\n{prose(body)}"
+    near = learned.guesser.near(ranked(best) or words)
+    kind = known.type or learned.guesser.type(memory.path, near, said)
+    category = known.category or learned.guesser.category(memory.path, near, words, said, kind)
     if not known.category and learned.taxonomy.strict:
-        category = within(learned.taxonomy, (category, *by_cues_or_type(text, kind)))
+        category = within(learned.taxonomy, (category, *by_cues_or_type(said, kind)))
+    chosen = keywords(terms, vocabulary, fallback=_fallback(memory, title, kind))
     return Annotation(
         name=metadata(title),
         description=metadata(description),
         type=kind,
         category=clean(metadata(category).partition("/")[0], MAX_WORD) or "project_introduction",
-        keywords=keywords(terms, vocabulary, fallback=_fallback(memory, title, kind)),
-        usage_scenarios=scenarios(body, title),
+        keywords=chosen,
+        usage_scenarios=tuple(
+            metadata(one, MAX_SCENARIO) for one in scenarios(title, description, text, chosen, kind)
+        ),
     )
 
 
@@ -103,34 +103,45 @@ def said(known: Metadata, body: str, corpus: Corpus) -> list[str]:
     return [term.text for term in terms[:_SAID]]
 
 
-def title_of(derived: str, path: str) -> str:
-    """Return a title that a person would give: the derived one, or the words of the file's name.
+def title_of(derived: str, path: str, text: Sequence[Paragraph] = ()) -> str:
+    """Return a title that a person would give: the derived one, or the words of the file's name
+    where that is no heading, one that fits any document, or only the first of several sections'.
 
     A name that says nothing (`README.md`) gives its folder's; dates stand behind, ids go.
     """
     folder, _, file = path.rpartition("/")
     stem = file.rpartition(".")[0] or file
-    if derived.strip() != clean(stem, MAX_TITLE) and not _PLACEHOLDER.fullmatch(derived):
-        return derived
+    heading = heading_of(_PLACEHOLDERS.sub("", derived))
+    is_heading = heading != "" and derived.strip() != clean(stem, MAX_TITLE)
+    if is_heading and not is_dull_heading(heading) and not _is_section(text):
+        return heading
     if stem.casefold() in _NAMELESS and folder:
         stem = folder.rpartition("/")[2]
+    named = _words_of_name(stem)
+    if _says(named) or (named and not is_heading):
+        return named
+    above = _words_of_name(folder.rpartition("/")[2])
+    return f"{above}: {heading}" if heading and _says(above) else heading or derived
+
+
+def _says(name: str) -> bool:
+    letters = sum(c.isalpha() for c in _DATE.sub("", name))
+    return letters >= (_SAYS if name.isascii() else 2) and not is_dull_heading(name)
+
+
+def _is_section(text: Sequence[Paragraph]) -> bool:
+    """Tell whether the first heading is one of several of its level, with none above them."""
+    levels = [one.level for one in text if one.kind == "heading"]
+    return bool(levels) and min(levels) > 1 and levels.count(levels[0]) > 1
+
+
+def _words_of_name(stem: str) -> str:
     dates = _DATE.findall(stem)
     words = _UUID.sub(" ", _DATE.sub(" ", stem))
     words = _HUMP.sub(" ", words) if not _JOINT.search(words) else words
     plain = " ".join(_JOINT.sub(" ", words).split())
     plain = plain[:1].upper() + plain[1:] if plain.islower() else plain
-    return " ".join((plain, *dates)).strip() or derived
-
-
-def description_of(derived: str, body: str) -> str:
-    """Return the first sentence that says something: `Status: draft` above it does not, and a
-    template's placeholder says nothing at all.
-    """
-    if not _STATUS.match(derived) and not _PLACEHOLDER.fullmatch(derived):
-        return derived
-    lines = [line for line in body.split("\n") if not _STATUS.match(line) and "{{" not in line]
-    found = from_body("\n".join(lines)).sentence
-    return found or ("" if _PLACEHOLDER.fullmatch(derived) else derived)
+    return " ".join((plain, *dates)).strip()
 
 
 def keywords(terms: list[Term], vocabulary: Vocabulary, fallback: Iterable[str]) -> tuple[str, ...]:
@@ -160,7 +171,11 @@ def keywords(terms: list[Term], vocabulary: Vocabulary, fallback: Iterable[str])
 
 
 def _is_said(word: str, kept: list[str]) -> bool:
-    """Tell whether a kept keyword says it already: `deploy` beside `staging deploy`."""
+    """Tell whether a kept keyword says it already, or says a part of it: `deploy` beside `staging
+    deploy`, 监控组件 beside 集群监控组件.
+    """
+    if not word.isascii() and any(word in other or other in word for other in kept):
+        return True
     parts = set(key_of(word).split())
     return any(
         parts <= set(key_of(other).split()) or set(key_of(other).split()) <= parts for other in kept
@@ -175,26 +190,10 @@ def _within(words: list[str]) -> tuple[str, ...]:
 
 def _fallback(memory: Unannotated, title: str, kind: str) -> list[str]:
     """Return words for a memory that says next to nothing: its title's, its path's, its type."""
-    stem = memory.path.rpartition("/")[2].rpartition(".")[0] or memory.path
-    words = [*_WORD_BREAK.split(title), *_WORD_BREAK.split(stem)]
-    return [*(word for word in words if len(word) > 1), memory.scope, kind, "memory"]
-
-
-def scenarios(body: str, title: str) -> tuple[str, ...]:
-    """Return one to three occasions to read the memory: its own, else its title's."""
-    text = prose(body)
-    found = [hit.strip() for hit in _SCENARIO.findall(text)]
-    found += [hit.strip() for hit in _SCENARIO_ZH.findall(text)]
-    kept: list[str] = []
-    for one in found:
-        plain = clean(metadata(one), 4 * MAX_SCENARIO).strip("*_\"'“”` ")
-        if 10 <= len(plain) <= MAX_SCENARIO or (len(plain) >= 4 and not plain.isascii()):
-            kept.append(cut(plain, MAX_SCENARIO))
-    kept = list(dict.fromkeys(kept))[:MAX_SCENARIOS]
-    return tuple(kept) or (_occasion(title),)
-
-
-def _occasion(title: str) -> str:
-    plain = clean(metadata(title), 400)
-    words = f"涉及{plain}时" if RUN.search(plain) else f"when it is about {plain}"
-    return words if len(words) <= MAX_SCENARIO else cut(plain, MAX_SCENARIO)
+    words = [
+        word.strip(".,;:!?()[]\"'“”")
+        for text in (title, memory.path.rpartition(".")[0] or memory.path)
+        for word in _WORD_BREAK.split(text)
+    ]
+    telling = [word for word in words if len(word) > 1 and word.lower() not in DULL]
+    return [*telling, *(word for word in words if len(word) > 1), memory.scope, kind, "memory"]

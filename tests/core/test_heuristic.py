@@ -51,7 +51,7 @@ def test_a_file_is_described_by_its_own_words() -> None:
     assert found.name == "Rotating the barcode key"
     assert found.description == "The barcode key is rotated by hand on a Friday."
     assert any("barcode" in word for word in found.keywords)
-    assert "When the scanner rejects a barcode, the key is old" in found.usage_scenarios
+    assert "when the scanner rejects a barcode" in found.usage_scenarios
     assert not any("force" in word for word in found.keywords), "code is no prose"
 
 
@@ -88,6 +88,28 @@ def test_a_status_line_describes_nothing() -> None:
     assert of(text).description == "The barcode key is rotated by hand."
     assert of("# 部署\n\n状态：草稿\n\n先问值班人员。\n").description == "先问值班人员。"
     assert of("# Keys\n\nStatus: DRAFT\n").description == "Status: DRAFT"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "title"),
+    [
+        ("# Overview\n", "ops/staging-deploy.md", "Staging deploy"),
+        ("# README\n", "skills/barcode-keys/README.md", "Barcode keys"),
+        ("# 2026-06-03\n", "log/2026-06-03-lamp-check.md", "Lamp check 2026-06-03"),
+        ("# 背景\n", "android-context.md", "Android context"),
+        ("## -description\n\n## -remarks\n", "wdm/scanner-status.md", "Scanner status"),
+        ("## Lamps\n\nx\n\n## Bulbs\n\ny\n", "warehouse-light.md", "Warehouse light"),
+        ("## Lamps\n\nx\n", "warehouse-light.md", "Lamps"),
+        ("# Overview\n", "barcode-keys/overview.md", "Barcode keys: Overview"),
+        ("# Track: {{NAME}}\n", "templates/spec.md", "Track"),
+        ("# Overview\n", "01.md", "Overview"),
+    ],
+)
+def test_a_dull_heading_gives_way_to_the_name(text: str, path: str, title: str) -> None:
+    """One that fits any document, a date, or the first of several sections; where the file's name
+    says nothing either, its folder's stands before it.
+    """
+    assert of(text, path).name == title
 
 
 def test_a_template_is_named_by_its_file() -> None:
