@@ -198,6 +198,7 @@ def test_every_error_code_is_on_the_tools_page() -> None:
         errors.AnnotationError("m"),
         errors.MigrationError("m"),
         errors.ProviderError("m", kind="k", said="s"),
+        errors.GuardError("m"),
         errors.StoreError("m"),
     ]
     assert set(rows) == {error.code for error in samples}

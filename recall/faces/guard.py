@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from recall.core.guard import ACTIONS, LIST, READ, Deny, Unknown, Verdict
+from recall.core.guard import ACTIONS, DENY, LIST, READ, Deny, Unknown, Verdict
 from recall.core.modes import LEGACY
 from recall.disk import initfile, places
+from recall.disk.config import Loaded
 from recall.faces.cli import EXIT_FAILED, EXIT_OK, Common, common_options, emit, say, utf8
 from recall.guarding import Guard
 from recall.settings import Settings
@@ -134,6 +135,7 @@ def off(common: Common) -> int:
 
 
 def _steer(common: Common, value: str) -> int:
+    common.load()  # settings that can't be used are told before anything is written
     cwd, home = Path.cwd(), places.home_folder(os.environ)
     plan = initfile.plan_setting(_STEER, value, cwd, env=os.environ, home=home)
     changed = initfile.apply(plan)
@@ -146,6 +148,27 @@ def _steer(common: Common, value: str) -> int:
     if now != value:
         say(f"{plan.path} says {value}, but that does not count here.")
     return EXIT_OK if now == value else EXIT_FAILED
+
+
+def standing(loaded: Loaded, mode: str) -> dict[str, str]:
+    """Return how it stands with steering in a conversation that begins now, for `status`."""
+    settings = loaded.settings
+    why = _off(settings)
+    if not why and mode == LEGACY:
+        why = "recall is not structured yet"
+    now = "off" if why else "on"
+    return {"steers": now, "why": why, "unknown": settings.guard.unknown}
+
+
+def standing_line(guarded: dict[str, str]) -> str:
+    """Return the same as a line for people."""
+    if guarded["steers"] == "off":
+        return f"guard    off: {guarded['why']}"
+    unknown = "denied" if guarded["unknown"] == DENY else "allowed"
+    return (
+        "guard    on: hosts' hooks keep other tools away from memories, what can't be seen is "
+        f"{unknown} (recall guard off turns it off)"
+    )
 
 
 COMMANDS = (guard,)

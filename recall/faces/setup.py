@@ -124,7 +124,7 @@ def status(common: Common, session: str | None) -> int:
         from recall.faces.conversation import session_status
 
         return session_status(common, session)
-    from recall.faces import standing  # other commands don't need what it brings
+    from recall.faces import guard, standing  # other commands don't need what they bring
     from recall.faces.write_standing import write_standing
 
     loaded = common.load()
@@ -140,7 +140,7 @@ def status(common: Common, session: str | None) -> int:
                 {"scope": root.scope, "path": root.path, "origin": root.origin}
                 for root in loaded.settings.roots
             ],
-            "mode": _mode(recall, loaded, snapshot),
+            "mode": (mode := _mode(recall, loaded, snapshot)),
             "memories": len(snapshot.memories),
             "structured": structured,
             "legacy": len(snapshot.memories) - structured,
@@ -151,6 +151,7 @@ def status(common: Common, session: str | None) -> int:
             "watchers": [one.to_dict() for one in heartbeat.watchers(recall.store.folder)],
             "cache": recall.store.folder,
             "state": str(recall.state_dir),
+            "guard": guard.standing(loaded, mode["now"]),
             "hosts": standing.standing(recall.state_dir, Path.cwd(), home),
         }
     if common.json:
@@ -224,7 +225,7 @@ def _settings(loaded: Loaded) -> dict[str, dict[str, Any]]:
 
 
 def _status_lines(document: dict[str, Any]) -> Iterator[str]:
-    from recall.faces import standing
+    from recall.faces import guard, standing
     from recall.faces.write_standing import write_lines
 
     yield (
@@ -246,6 +247,7 @@ def _status_lines(document: dict[str, Any]) -> Iterator[str]:
         yield "watched  by nobody: each turn walks the roots"
     yield f"cache    {document['cache']}  (can be deleted at any time)"
     yield f"state    {document['state']}"
+    yield guard.standing_line(document["guard"])
     yield from standing.standing_lines(document["hosts"])
     yield ""
     for name, setting in document["settings"].items():

@@ -63,6 +63,9 @@ ARGUMENTS = {
     "dream": ["--dry-run"],
     "extract": [str(ROOT / "fixtures/hooks/codex/transcript.jsonl"), "--dry-run"],
     "external status": [],
+    "guard check": ["path", "README.md"],
+    "guard on": [],
+    "guard off": [],
 }
 """What makes each command do its work."""
 DECIDING = (
@@ -72,12 +75,15 @@ DECIDING = (
 """They need a write that was made or waits, mostly a person: test_write_commands.py."""
 OUTSIDE = ("external search", "external remember", "external mcp")
 """They need a service: test_external_commands.py and test_external_mcp.py."""
-TALKING = ("hook", "protocol serve")
-"""A hook never fails, whatever it is given: tests/faces/test_hook.py. A server of the memory
-protocol has a client: tests/conformance."""
-ANSWERING = [name for name in COMMANDS if name not in (*TALKING, *DECIDING, *OUTSIDE)]
-STORED = ("trash list", "proposals list", "audit", "protocol adapters", "external status")
-"""They read no memory, only what was written down, or nothing."""
+APART = ("hook", "protocol serve", "guard run")
+"""A hook never fails, whatever it is given: test_hook.py. A server of the memory protocol has a
+client: tests/conformance. Of what the guard runs only the command itself answers."""
+ANSWERING = [name for name in COMMANDS if name not in (*APART, *DECIDING, *OUTSIDE)]
+STORED = (
+    *("trash list", "proposals list", "audit", "protocol adapters", "external status"),
+    *("guard check", "guard on", "guard off"),
+)
+"""They read no memory, only settings and what was written down, or nothing."""
 SETTING_UP = ("init", "install", "uninstall")
 """They write settings, and read no memory."""
 
