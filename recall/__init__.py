@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from recall.errors import AnnotationError as AnnotationError
     from recall.errors import ConflictError as ConflictError
     from recall.errors import CursorError as CursorError
+    from recall.errors import GuardError as GuardError
     from recall.errors import InvalidCursor as InvalidCursor
     from recall.errors import MigrationError as MigrationError
     from recall.errors import ProviderError as ProviderError
@@ -56,6 +57,7 @@ _HOME = {
             "ConflictError",
             "CursorError",
             "InvalidCursor",
+            "GuardError",
             "MigrationError",
             "ProviderError",
             "RecallError",
