@@ -230,7 +230,13 @@ def test_signals_are_handed_on(room: Room, number: signal.Signals) -> None:
     script = f"trap 'echo heard; exit 7' {int(number)}; echo ready; while :; do sleep 0.05; done"
     words = [room.python, "-m", "recall", "guard", "run", "--", "sh", "-c", script]
     process = subprocess.Popen(
-        words, env=room.env, cwd=room.shop, stdout=subprocess.PIPE, text=True
+        words,
+        env=room.env,
+        cwd=room.shop,
+        stdout=subprocess.PIPE,
+        text=True,
+        # Who runs the tests in the background has them ignore SIGINT, and the command would too.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     with process:
         assert process.stdout is not None
