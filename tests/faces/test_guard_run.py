@@ -296,7 +296,13 @@ def test_the_terminal_is_the_commands(room: Room) -> None:
     )
     words = ["-m", "recall", "guard", "run", "--", "sh", "-c", script, "_", tiocsti]
     terminal = pexpect.spawn(
-        room.python, words, env=room.env, cwd=str(room.shop), dimensions=(31, 97), timeout=WAIT_S
+        room.python,
+        words,
+        env=room.env,
+        cwd=str(room.shop),
+        dimensions=(31, 97),
+        timeout=WAIT_S,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     terminal.expect_exact("31 97")
     assert terminal.expect_exact(["refused 1", "refused 5", "typed"]) == 0
