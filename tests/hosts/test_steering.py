@@ -10,6 +10,7 @@ import pytest
 from hosts.conftest import Settle
 from hosts.drivers import Host
 from hosts.model import Call, Say
+from hosts.place import merge_json
 
 CANARY = "approve-CANARY-7f3a"
 DENIED = "which only recall reads and writes"
@@ -38,6 +39,9 @@ class Shop:
         self.memory = place.project / MEMORY
         self.memory.parent.mkdir(parents=True)
         self.memory.write_text(f"---\n{HEAD}---\nWho approves a deploy: {CANARY}.\n")
+        if self.host.name == "qwen-code":  # a tool that is off by default
+            settings = place.home / ".qwen" / "settings.json"
+            merge_json(settings, {"tools": {"listDirectory": {"enabled": True}}})
         place.env["RECALL_MODE"] = "structured"
         self.recall("install", self.host.name, "--user")
 
