@@ -307,6 +307,8 @@ def _code(call: Call) -> Flow:
         seen = look(text)
         for pattern in patterns(seen):
             call.reader.use(call.state, pattern)
+            if seen.walks:
+                call.reader.use(call.state, pattern, LIST, deep=True)
         if seen.hides:
             call.reader.miss(f"what a program for {call.name} opens")
         for one in seen.texts if seen.runs else ():

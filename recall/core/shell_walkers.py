@@ -183,7 +183,8 @@ def _git(call: Call) -> Flow:
     if at >= len(call.args):
         return UNSEEN
     sub, rest = plain(call.args[at]), call.args[at + 1 :]
-    given = told_apart(rest, GIT_PROSE | frozenset({"e", "f", "F", "file"}))
+    valued = {"e", "exclude"} if sub == "clean" else GIT_PROSE | {"e", "f", "F", "file"}
+    given = told_apart(rest, frozenset(valued))
     if sub in GIT_INERT:
         call.names(given.of(frozenset({"F", "file"})), inner)
         return UNSEEN
@@ -193,7 +194,8 @@ def _git(call: Call) -> Flow:
         if option not in GIT_PROSE:
             call.names([value], inner)
     call.names(given.words, inner)
-    if sub == "clean" and given.has(frozenset({"f", "force"})) and not given.has(frozenset({"n"})):
+    dry = given.has(frozenset({"n", "dry-run"}))
+    if sub == "clean" and given.has(frozenset({"f", "force"})) and not dry:
         _here(call.reader, given.words, inner, WRITE)
     if sub == "stash" and given.has(frozenset({"u", "a", "all", "include-untracked"})):
         _here(call.reader, [], inner, WRITE)
