@@ -1,27 +1,39 @@
 """`python -m recall`, and the command `recall`."""
 
+from __future__ import annotations
+
 import os
 import sys
 
+TYPE_CHECKING = False  # typing is a slow import
+if TYPE_CHECKING:
+    from typing import NoReturn
+
 
 def main() -> None:
+    """Run what the command line says, and exit with its code."""
     if len(sys.argv) == 5 and sys.argv[1] == "hook" and sys.argv[3] == "--host":
         # A hook's process must start fast: nothing of the command line is imported for it.
         from recall.faces.hook import main as hook
 
-        code = hook(sys.argv[2], sys.argv[4])
-        if "atexit" not in sys.modules:  # nobody wants to be called
-            os._exit(code)  # to take the interpreter apart takes 8 ms
-        sys.exit(code)
+        _end(hook(sys.argv[2], sys.argv[4]))
     if sys.argv[1:3] == ["guard", "run"]:
         from recall.faces.guard_run import fast
 
-        code_of = fast(sys.argv[3:])
-        if code_of is not None:
-            sys.exit(code_of)
+        found = fast(sys.argv[3:])
+        if found is not None:
+            _end(found)
     from recall.faces.cli import run
 
     sys.exit(run(sys.argv[1:]))
+
+
+def _end(code: int) -> NoReturn:
+    """Exit; to take the interpreter apart takes 8 ms, and often nobody wants to be called."""
+    if "atexit" not in sys.modules:
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

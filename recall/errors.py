@@ -22,7 +22,9 @@ Bad memory files raise nothing: what is wrong with them is a value, `recall.mode
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False  # typing is a slow import
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class RecallError(Exception):

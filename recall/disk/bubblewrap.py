@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import stat
-import struct
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from _struct import pack
 
-from recall.disk.places import PROJECT_FOLDER
 from recall.errors import GuardError
+
+TYPE_CHECKING = False  # typing is a slow import
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 HIDE, READ_ONLY = "hide", "read-only"
 PROGRAM = "bwrap"
@@ -33,6 +34,8 @@ _CAPS = (
     " SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE"
 ).split()
 """By the kernel's numbers."""
+_HOME = ".recall"
+"""As `places.PROJECT_FOLDER`, whose module takes longer to import than all of this."""
 _SERVANTS = (
     *("/run/systemd/private", "/run/dbus/system_bus_socket", "/run/docker.sock"),
     *("/var/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock"),
@@ -44,15 +47,18 @@ _TERMINAL_TRICKS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: to type for whoever r
 _IOCTL = (16, 29, 54, 0x40000000 + 514)  # x86-64, arm64, 32-bit ones, x32
 
 
-class Cover(NamedTuple):
+class Cover:
     """One place and what stands there instead.
 
     `nothing`: an empty folder; `empty`: an empty file; `itself`: the same, read-only; `fixed`: the
     same, but it can't be renamed.
     """
 
-    path: str
-    by: str
+    __slots__ = ("by", "path")
+
+    def __init__(self, path: str, by: str) -> None:
+        self.path = path
+        self.by = by
 
 
 def program() -> str:
@@ -98,7 +104,8 @@ def covers(
 def arguments(found: Sequence[Cover], status: int, filter_from: int) -> list[str]:
     """Return bubblewrap's options; `status` and `filter_from` are descriptors that it shall use."""
     words = ["--dev-bind", "/", "/"]
-    for path, by in found:
+    for one in found:
+        path, by = one.path, one.by
         if by == "nothing":
             words += ["--perms", "0500", "--tmpfs", path, "--remount-ro", path]
         elif by == "itself":
@@ -127,7 +134,7 @@ def seccomp() -> bytes:
         out.append((equal, len(_IOCTL) - at, 0, number))
     out.append((give, 0, 0, 0x7FFF0000))  # allowed
     out.append((give, 0, 0, 0x00050001))  # EPERM
-    return b"".join(struct.pack("=HBBI", *one) for one in out)
+    return b"".join(pack("=HBBI", *one) for one in out)
 
 
 def leaking(roots: Sequence[str], own: Sequence[str]) -> Iterator[tuple[int, str, bool]]:
@@ -161,15 +168,19 @@ def _homes(roots: Iterable[str]) -> Iterator[str]:
     """Yield the folders `.recall` that roots lie in: renamed, they would make room for others."""
     for root in roots:
         above = os.path.dirname(root)
-        if os.path.basename(above) == PROJECT_FOLDER:
+        if os.path.basename(above) == _HOME:
             yield above
 
 
-class _Mount(NamedTuple):
-    device: str
-    origin: str
-    """Which folder of the file system is shown."""
-    place: str
+class _Mount:
+    """A mount: of which device, which folder of its file system it shows (`origin`), where."""
+
+    __slots__ = ("device", "origin", "place")
+
+    def __init__(self, device: str, origin: str, place: str) -> None:
+        self.device = device
+        self.origin = origin
+        self.place = place
 
 
 def _mounts() -> list[_Mount]:

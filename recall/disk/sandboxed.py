@@ -28,9 +28,12 @@ from _signal import (  # type: ignore[import-not-found]
     signal,
     sigwaitinfo,
 )
-from collections.abc import Sequence
 
 from recall.errors import GuardError
+
+TYPE_CHECKING = False  # typing is a slow import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _HANDED_ON = {
     SIGINT: "INT",

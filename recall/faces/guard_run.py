@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
-from recall.disk import bubblewrap, config, places, rendezvous, sandboxed
+from recall.disk import bubblewrap, rootmemo, sandboxed
 from recall.errors import GuardError, RecallError
-from recall.settings import Arguments, Settings
+
+TYPE_CHECKING = False  # typing is a slow import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recall.settings import Arguments
 
 EXIT_NOT_RUN = 1
 
@@ -44,14 +47,12 @@ def enforce(how: str, command: Sequence[str], arguments: Arguments | None) -> in
     Returns its exit code. Raises GuardError where that can't be done: nothing was run then.
     """
     bwrap = bubblewrap.program()
-    env, cwd = os.environ, Path.cwd()
-    home = places.home_folder(env)
-    settings = config.load(cwd, env=env, arguments=arguments, home=home).settings
-    roots = [root.path for root in settings.roots]
+    known = rootmemo.recalled(os.environ) if arguments is None else None
+    roots, own, around = known or _found(arguments)
     hides = how == bubblewrap.HIDE
-    own = _own_folders(settings, home) if hides else []
-    _refuse_inside(cwd, roots, own)
-    around = [settings.project_dir or str(cwd), str(home), "/tmp", "/var/tmp"]
+    if not hides:
+        own = []
+    _refuse_inside(roots, own)
     found = bubblewrap.covers(roots, own, around, how)
     if hides:
         _close_leaks(roots, own)
@@ -65,22 +66,37 @@ def enforce(how: str, command: Sequence[str], arguments: Arguments | None) -> in
     return sandboxed.run(bwrap, options, command, status, ours)
 
 
-def _own_folders(settings: Settings, home: Path) -> list[str]:
-    """Return recall's own folders: they hold texts of memories too, or servers that tell them."""
-    return [
-        rendezvous.folder(os.environ),
-        str(places.cache_dir(settings, os.environ, home)),
-        str(places.state_dir(settings, os.environ, home)),
-    ]
+def _found(arguments: Arguments | None) -> rootmemo.Found:
+    """Return the roots, recall's own folders, and where second names of memories are looked for.
+
+    Its own folders hold texts of memories too, or servers that tell them.
+    """
+    from pathlib import Path
+
+    from recall.disk import config, places, rendezvous
+
+    env, cwd = os.environ, Path.cwd()
+    home = places.home_folder(env)
+    loaded = config.load(cwd, env=env, arguments=arguments, home=home)
+    settings = loaded.settings
+    own = (places.cache_dir(settings, env, home), places.state_dir(settings, env, home))
+    found = (
+        [root.path for root in settings.roots],
+        [*map(str, own), rendezvous.folder(env)],
+        [settings.project_dir or str(cwd), str(home), "/tmp", "/var/tmp"],
+    )
+    if arguments is None:
+        rootmemo.keep(loaded, env, home, found)
+    return found
 
 
-def _refuse_inside(cwd: Path, roots: Sequence[str], own: Sequence[str]) -> None:
-    here = os.path.realpath(cwd)
+def _refuse_inside(roots: Sequence[str], own: Sequence[str]) -> None:
+    here = os.path.realpath(os.curdir)
     for folder in (*roots, *own):
         real = os.path.realpath(folder)
         if here == real or here.startswith(f"{real}/"):
             raise GuardError(
-                f"the working folder {cwd} lies in {folder}, which is hidden.",
+                f"the working folder {here} lies in {folder}, which is hidden.",
                 fix="Run the command from another folder.",
             )
 
