@@ -171,6 +171,7 @@ def _prints_none(box: Sandbox, case: Case) -> str:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1_200)
 def test_no_ordinary_command_prints_or_changes_a_memory(tmp_path: Path) -> None:
     """Every command of everyday work that is allowed is run, each in folders of its own."""
     box = Sandbox(Stage.make(tmp_path, links=False))

@@ -148,6 +148,33 @@ def test_no_evasion_reads_a_memory_without_any_rights(nobodys: Room) -> None:
     assert sum(bare for _, bare, _ in tried) >= 60, [id for id, bare, _ in tried if not bare]
 
 
+def test_it_imports_nothing_slow() -> None:
+    """What it is made of needs no typing, no regular expressions and no command line library."""
+    code = "import sys, recall.faces.guard_run; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(done.stdout.split())
+    assert "recall.disk.bubblewrap" in loaded
+    assert not loaded & {"typing", "re", "pathlib", "collections", "click", "tomllib", "signal"}
+
+
+@needs_bwrap
+def test_a_new_root_is_hidden_by_the_next_run(room: Room) -> None:
+    """What was remembered of the roots is forgotten when there are others."""
+    assert room.run("cat", "notes/a.md").returncode == 1
+    (room.shop / "notes").mkdir()
+    (room.shop / "notes" / "a.md").write_text(CANARY)
+    assert room.run("cat", "notes/a.md").stdout == CANARY
+    assert room.run("cat", ".recall/memory/deploy.md").returncode == 1
+    config = room.stage.home / ".config" / "recall" / "config.toml"
+    config.write_text('[roots]\nproject = [".recall/memory", "notes"]\n')
+    assert room.run("cat", "notes/a.md").returncode == 1
+
+
 @needs_bwrap
 def test_what_is_not_memory_is_as_it_was(room: Room) -> None:
     """Other files are read and written, the same folder, the same user, the same variables."""
