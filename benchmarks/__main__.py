@@ -33,6 +33,7 @@ COMMANDS = {
     "tokens": "benchmarks.tokens",
     "transcript": "benchmarks.transcript",
     "turns": "benchmarks.turns.command",
+    "ui": "benchmarks.ui",
     "vocabulary": "benchmarks.vocabulary",
     "watching": "benchmarks.watching",
     "write-crash": "benchmarks.write_crash",

@@ -98,12 +98,14 @@ class Recall(Migrating, Writing, External):
         *,
         selector: Selector | None = None,
         selector_ms: int = 5_000,
+        recorded: bool = True,
     ) -> Session:
         """Return a conversation over this corpus.
 
         Without an `id` a new one of this process alone; with one, the conversation of that id,
         which every process with the same state folder shares (or `sessions`, if given).
-        `selector` is asked beside the fast focus, for `selector_ms` at most a question.
+        `selector` is asked beside the fast focus, for `selector_ms` at most a question. Not
+        `recorded`, where no model receives what it hands over: the audit is not told of it.
         """
         if self._signer is None:
             from recall.core.cursor import CursorSigner  # a hook signs nothing
@@ -126,7 +128,7 @@ class Recall(Migrating, Writing, External):
             after_turn=self.migrate_in_background if self.settings.migration.background else None,
             writes=self.writes,
             pending=self.pending,
-            ledger=self._recording(),
+            ledger=self._recording() if recorded else None,
             history=self._of_past(),
             provider=self.asked_beside(),
         )

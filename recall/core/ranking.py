@@ -47,28 +47,47 @@ def order(memories: Sequence[Memory], evidence: Sequence[Evidence], limit: int) 
     return _pick(memories, values, best, limit)
 
 
-def _values(memories: Sequence[Memory], one: Evidence) -> dict[int, float]:
-    """Return how well each memory answers one question, between 0 and about 4."""
+class Reasons(NamedTuple):
+    """What a memory's place rests on for one question; together they are what it is worth."""
+
+    words: float
+    """Its score in the text index, as a share of the best one's: 0 to 1."""
+    whole: float = 0.0
+    """Every word of the question is there."""
+    phrase: float = 0.0
+    """They stand beside each other."""
+    exact: float = 0.0
+    """The title or a keyword is the question."""
+
+    @property
+    def worth(self) -> float:
+        return sum(self)
+
+
+def reasons(memories: Sequence[Memory], one: Evidence) -> dict[int, Reasons]:
+    """Return by key how well each memory answers one question; none that does not."""
     top = max(one.scores.values(), default=0.0)
     if top <= 0:
         return {}
     terms = len(one.question.words) + len(one.question.grams) + len(one.question.symbols)
     whole = _WHOLE_SHORT if terms <= SHORT else _WHOLE_LONG
     wanted = squeezed(one.question.text)
-    out: dict[int, float] = {}
+    out: dict[int, Reasons] = {}
     for memory in memories:
         score = one.scores.get(memory.key)
-        if score is None:
-            continue
-        value = score / top
-        if memory.key in one.whole:
-            value += whole
-        if memory.key in one.phrase:
-            value += _PHRASE
-        if _is_exact(memory, wanted):
-            value += _EXACT
-        out[memory.key] = value
+        if score is not None:
+            out[memory.key] = Reasons(
+                score / top,
+                whole if memory.key in one.whole else 0.0,
+                _PHRASE if memory.key in one.phrase else 0.0,
+                _EXACT if _is_exact(memory, wanted) else 0.0,
+            )
     return out
+
+
+def _values(memories: Sequence[Memory], one: Evidence) -> dict[int, float]:
+    """Return how well each memory answers one question, between 0 and about 4."""
+    return {key: found.worth for key, found in reasons(memories, one).items()}
 
 
 def _is_exact(memory: Memory, wanted: str) -> bool:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from recall.core.conversation import Conversation, Prepared, Shown, Turn
 from recall.core.digest import sha256
@@ -98,6 +98,26 @@ _TABLES = ("run", "window", "described", "delivery", "turn_read", "turn_request"
 _Rows = dict[str, set[tuple[object, ...]]]
 
 
+class Known(NamedTuple):
+    """A session that is kept; `touched` is a Unix time."""
+
+    id: str
+    touched: float
+    turns: int
+    compactions: int
+    mode: str
+
+
+class Holding(NamedTuple):
+    """What one session holds of a version of a memory: characters of so many."""
+
+    session: str
+    touched: float
+    version: str
+    characters: int
+    total: int
+
+
 class StoredSessions:
     """The `Sessions` port over one SQLite file. Each call opens its own connection."""
 
@@ -166,6 +186,42 @@ class StoredSessions:
             ).fetchall()
         finally:
             db.close()
+
+    def listed(self) -> list[Known]:
+        """Return the sessions about this corpus, the one that was touched last first."""
+        if not (self._folder / FILE).exists():
+            return []
+        db = self._opened()
+        try:
+            rows = db.execute(
+                "SELECT id, touched, number, epoch, mode FROM session"
+                " WHERE corpus IN (?, '') ORDER BY touched DESC, id",
+                (self._corpus,),
+            ).fetchall()
+        finally:
+            db.close()
+        return [
+            Known(id, touched, turns, compactions, Mode.from_row(json.loads(mode)).now)
+            for id, touched, turns, compactions, mode in rows
+        ]
+
+    def holding(self, ref: str) -> list[Holding]:
+        """Return which sessions about this corpus hold something of a memory, the newest first."""
+        if not (self._folder / FILE).exists():
+            return []
+        db = self._opened()
+        try:
+            # The runs of a version neither overlap nor touch.
+            rows = db.execute(
+                "SELECT session.id, touched, version, sum(stop - start), max(total)"
+                " FROM run JOIN session ON session.id = run.session"
+                " WHERE ref = ? AND corpus IN (?, '')"
+                " GROUP BY session.id, version ORDER BY touched DESC, session.id, version",
+                (ref, self._corpus),
+            ).fetchall()
+        finally:
+            db.close()
+        return [Holding(*row) for row in rows]
 
     def last_switch(self) -> tuple[str, Mode] | None:
         """Return the session of this corpus whose mode changed last, and its mode; None if none."""

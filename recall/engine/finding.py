@@ -112,17 +112,28 @@ class _Finder(Struct):
     def _evidence(
         self, questions: Sequence[Question], found: Sequence[Candidate]
     ) -> list[Evidence]:
-        keys = [candidate.memory.key for candidate in found]
-        if len(questions) == 1:
-            scores = [{candidate.memory.key: candidate.score for candidate in found}]
-        else:
-            scores = [self.store.probe(question, keys, "any") for question in questions]
-        return [
-            Evidence(
-                question,
-                score,
-                frozenset(self.store.probe(question, keys, "all")),
-                frozenset(self.store.probe(question, keys, "phrase")),
-            )
-            for question, score in zip(questions, scores, strict=True)
-        ]
+        scores = {candidate.memory.key: candidate.score for candidate in found}
+        return evidence(self.store, questions, scores)
+
+
+def evidence(
+    store: Store, questions: Sequence[Question], scores: Mapping[int, float]
+) -> list[Evidence]:
+    """Return what the index says of each question about documents, by key.
+
+    `scores` are those of all questions together, which one alone need not be asked for again.
+    """
+    keys = list(scores)
+    if len(questions) == 1:
+        each: list[Mapping[int, float]] = [scores]
+    else:
+        each = [store.probe(question, keys, "any") for question in questions]
+    return [
+        Evidence(
+            question,
+            score,
+            frozenset(store.probe(question, keys, "all")),
+            frozenset(store.probe(question, keys, "phrase")),
+        )
+        for question, score in zip(questions, each, strict=True)
+    ]

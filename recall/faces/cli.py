@@ -255,13 +255,14 @@ def _register() -> None:
         serving,
         setup,
         transfer,
+        ui,
         vocabulary,
         writing,
     )
 
     faces = (
         *(setup, reading, vocabulary, serving, hosts, migrate),
-        *(writing, proposals, audit, transfer, protocol, dream, extract, external, guard),
+        *(writing, proposals, audit, transfer, protocol, dream, extract, external, guard, ui),
     )
     for command in (command for face in faces for command in face.COMMANDS):
         cli.add_command(command)

@@ -37,6 +37,7 @@ ELSEWHERE = {
     "recall.disk.memoryfiles": "state: who holds the lock",
     "recall.disk.migrations": "state",
     "recall.disk.rendezvous": "the run folder, for sockets",
+    "recall.disk.rootmemo": "cache",
     "recall.disk.state": "state",
     "recall.disk.textindex": "cache",
     "recall.faces.cli": "standard output, closed by its reader",

@@ -221,3 +221,31 @@ def test_the_last_switch_of_a_corpus_is_known(tmp_path: Path) -> None:
     assert (found[0], found[1].last.at) == ("s2", 9.0)  # type: ignore[union-attr]
     assert StoredSessions(tmp_path, "third").last_switch() is None
     assert StoredSessions(tmp_path / "none", "shop").last_switch() is None
+
+
+def test_sessions_are_listed_with_the_corpus_they_are_about(tmp_path: Path) -> None:
+    """The one that was touched last is first; those of other memories are not there."""
+    for id, corpus in (("s1", "shop"), ("s2", "other"), ("s3", "shop")):
+        with StoredSessions(tmp_path, corpus).hold(id) as talk:
+            talk.next_turn()
+            talk.compacted()
+    found = StoredSessions(tmp_path, "shop").listed()
+    assert [one.id for one in found] == ["s3", "s1"]
+    assert (found[0].turns, found[0].compactions, found[0].mode) == (1, 1, LEGACY)
+    assert StoredSessions(tmp_path / "none", "shop").listed() == []
+
+
+def test_who_holds_a_memory_is_known(tmp_path: Path) -> None:
+    """Session by session and version by version, in characters; other memories don't count."""
+    for id, runs in (("s1", [(0, 10), (20, 25)]), ("s2", [(0, 30)])):
+        with StoredSessions(tmp_path, "shop").hold(id) as talk:
+            for start, end in runs:
+                talk.handed("project:a.md", "v1", start, end, 30, "d")
+            talk.handed("project:b.md", "v9", 0, 5, 5, "d")
+    found = StoredSessions(tmp_path, "shop").holding("project:a.md")
+    assert [(one.session, one.version, one.characters, one.total) for one in found] == [
+        ("s2", "v1", 30, 30),
+        ("s1", "v1", 15, 30),
+    ]
+    assert StoredSessions(tmp_path, "third").holding("project:a.md") == []
+    assert StoredSessions(tmp_path / "none", "shop").holding("project:a.md") == []

@@ -169,3 +169,11 @@ def test_an_answer_that_could_not_be_written_is_recorded_as_undelivered(host: Si
     text = host.hooks.prompted(QUESTION)
     host.hooks.unsaid(text)
     assert [row.entry.action for row in rows(host.recall)] == [DELIVERED, UNDELIVERED]
+
+
+def test_what_no_model_receives_is_not_recorded(memory: Path, opened: Opener) -> None:
+    """A session for a person's own look leaves no row."""
+    recall = opened()
+    answer = recall.session(recorded=False).search_memory(mode="search", keywords=[QUESTION])
+    assert answer["results"]
+    assert rows(recall) == []

@@ -75,9 +75,11 @@ DECIDING = (
 """They need a write that was made or waits, mostly a person: test_write_commands.py."""
 OUTSIDE = ("external search", "external remember", "external mcp")
 """They need a service: test_external_commands.py and test_external_mcp.py."""
-APART = ("hook", "protocol serve", "guard run")
+APART = ("hook", "protocol serve", "guard run", "ui")
 """A hook never fails, whatever it is given: test_hook.py. A server of the memory protocol has a
-client: tests/conformance. Of what the guard runs only the command itself answers."""
+client: tests/conformance. Of what the guard runs only the command itself answers. The page goes
+on until it is ended: test_ui_command.py.
+"""
 ANSWERING = [name for name in COMMANDS if name not in (*APART, *DECIDING, *OUTSIDE)]
 STORED = (
     *("trash list", "proposals list", "audit", "protocol adapters", "external status"),
