@@ -149,21 +149,26 @@ class Server:
     def _run(self, id: object, method: Method, arguments: list[Any], turn: object) -> None:
         self._turns.begin(turn)
         try:
-            if method.asks:
-                arguments = [lambda payload: self._ask(id, payload), *arguments]
-            answer: dict[str, Any] = {"result": method.call(*arguments)}
-        except RecallError as error:
-            told = told_error(error)
-            answer = {"error": {"code": REFUSED, "message": error.message, "data": told}}
-        except Exception as error:  # noqa: BLE001  a server outlives one request
-            _log.error("a request failed: …%s", traceback.format_exc(chain=False)[-_LOGGED:])
-            answer = {"error": {"code": INTERNAL, "message": f"It failed: {error!r:.200}"}}
-        finally:
-            self._turns.end()
+            answer = self._answer(id, method, arguments)
+            # Its id is free before its answer is out, and the answer is out before the next runs.
             self._gates.forget(id)
             self._running.pop(id, None)
-        self._send({"id": id, **answer})
-        self._threads.discard(threading.current_thread())
+            self._send({"id": id, **answer})
+        finally:
+            self._turns.end()
+            self._threads.discard(threading.current_thread())
+
+    def _answer(self, id: object, method: Method, arguments: list[Any]) -> dict[str, Any]:
+        try:
+            if method.asks:
+                arguments = [lambda payload: self._ask(id, payload), *arguments]
+            return {"result": method.call(*arguments)}
+        except RecallError as error:
+            told = told_error(error)
+            return {"error": {"code": REFUSED, "message": error.message, "data": told}}
+        except Exception as error:  # noqa: BLE001  a server outlives one request
+            _log.error("a request failed: …%s", traceback.format_exc(chain=False)[-_LOGGED:])
+            return {"error": {"code": INTERNAL, "message": f"It failed: {error!r:.200}"}}
 
     def _ask(self, request: object, payload: dict[str, Any]) -> str:
         """Ask the client's gate; other requests go on meanwhile."""
