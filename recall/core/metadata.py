@@ -279,7 +279,7 @@ def _keywords(fields: Fields, faults: list[Fault]) -> tuple[str, ...]:
         kept = [text for text in texts if len(text) <= MAX_KEYWORD]
         if name == "keywords" and len(kept) < len(texts):
             faults.append(_too_long(field, len(texts) - len(kept), MAX_KEYWORD))
-        kept = [text.lstrip("#") or text for text in kept] if name == "tags" else kept
+        kept = [text.lstrip("#").strip() or text for text in kept] if name == "tags" else kept
         taken, total = [], 0
         for text in kept[:MAX_KEYWORDS]:
             total += len(text)

@@ -281,6 +281,7 @@ LISTS = [
     ),
     Row("wikilinks", 'keywords:\n  - "[[a]]"\n  - [[b]]\n  - c', {"keywords": ("a", "b", "c")}),
     Row("hashtags", "tags: '#a, #b'", {"tags": ("a", "b"), "keywords": ("a", "b")}),
+    Row("hashtag behind a blank", "tags: '# a, #b'", {"tags": ("a", "b"), "keywords": ("a", "b")}),
     Row("hash in an item", "keywords:\n  - issue #7\n  - b", {"keywords": ("issue #7", "b")}),
     Row("comment behind a flow list", "keywords: [a, b] # c", {"keywords": ("a", "b")}),
     Row(
