@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -198,7 +199,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    _register()
+    _register(next(iter(argv), ""))
     logging.basicConfig(stream=sys.stderr, format="recall: %(message)s", level=logging.WARNING)
     as_json = "--json" in argv or next(iter(argv), "") == "call"
     try:
@@ -240,29 +241,30 @@ def _report(error: RecallError, as_json: bool) -> None:
         warn(f"        {error.fix}")
 
 
-def _register() -> None:
-    from recall.faces import (
-        audit,
-        dream,
-        external,
-        extract,
-        guard,
-        hosts,
-        migrate,
-        proposals,
-        protocol,
-        reading,
-        serving,
-        setup,
-        transfer,
-        ui,
-        vocabulary,
-        writing,
-    )
+_FACES = {
+    "setup": ("init", "status", "doctor"),
+    "reading": ("tree", "focus", "search", "fetch", "explore", "call"),
+    "vocabulary": ("vocabulary",),
+    "serving": ("mcp", "hook"),
+    "hosts": ("install", "uninstall"),
+    "migrate": ("migrate",),
+    "writing": ("remember", "replace", "forget", "consolidate", "trash"),
+    "proposals": ("proposals",),
+    "audit": ("audit",),
+    "transfer": ("export", "import"),
+    "protocol": ("protocol",),
+    "dream": ("dream",),
+    "extract": ("extract",),
+    "external": ("external",),
+    "guard": ("guard",),
+    "ui": ("ui",),
+}
+"""The modules beside this one, and the commands of each."""
 
-    faces = (
-        *(setup, reading, vocabulary, serving, hosts, migrate),
-        *(writing, proposals, audit, transfer, protocol, dream, extract, external, guard, ui),
-    )
-    for command in (command for face in faces for command in face.COMMANDS):
-        cli.add_command(command)
+
+def _register(asked: str) -> None:
+    """Take in the module of a command; all of them where it is none: they are to be listed."""
+    needed = [face for face, names in _FACES.items() if asked in names] or _FACES
+    for face in needed:
+        for command in import_module(f"recall.faces.{face}").COMMANDS:
+            cli.add_command(command)

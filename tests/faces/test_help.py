@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import click
 import pytest
 from docs_runner import CLI_PAGE, ROOT, with_help
 
+from recall.faces import cli as command_line
 from recall.faces.cli import cli, run
 
 PAGE = CLI_PAGE.read_text(encoding="utf-8")
@@ -32,6 +34,7 @@ def _commands(group: click.Group, path: str = "") -> dict[str, click.Command]:
 
 COMMANDS = _commands(cli)
 FIXTURES = ROOT / "fixtures" / "memory" / "project"
+FACES = ROOT / "recall" / "faces"
 FACTS = ROOT / "fixtures" / "transfer" / "facts.json"
 
 ARGUMENTS = {
@@ -112,6 +115,17 @@ def recall(
         return code, printed.out, printed.err
 
     return runner
+
+
+def test_a_command_is_found_where_it_stands() -> None:
+    """Only the module of the command that was asked for is imported: each stands in the table."""
+    found = {
+        face: tuple(one.name for one in import_module(f"recall.faces.{face}").COMMANDS)
+        for face in command_line._FACES
+    }
+    assert found == command_line._FACES
+    faces = {path.stem for path in FACES.glob("*.py") if "\nCOMMANDS = " in path.read_text()}
+    assert faces == set(found)
 
 
 def test_help_stands_in_the_page_word_for_word() -> None:
