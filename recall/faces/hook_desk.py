@@ -30,7 +30,6 @@ from recall.disk.hostlog import HostLog
 from recall.disk.processes import host_process
 from recall.engine import hosted
 from recall.errors import RequestError
-from recall.faces import hook_guard
 from recall.settings import Arguments, Settings
 
 _OPEN_KEPT = 4
@@ -82,7 +81,9 @@ def printed(event: str, text: str) -> bytes:
     Before a tool's call the text is why that is denied.
     """
     if event == TOOL:
-        return hook_guard.denied(text)
+        from recall.faces.hook_guard import denied  # a prompt's hook has no use for the guard
+
+        return denied(text)
     if not text:
         return b""
     told = {"hookEventName": event, "additionalContext": text}
@@ -110,6 +111,8 @@ class Desk:
         if ask.event not in EVENTS:
             raise RequestError(f"no hook is named {ask.event}.", field="event", fix=_known(EVENTS))
         if ask.event == TOOL:
+            from recall.faces import hook_guard
+
             return hook_guard.reason(host.name, ask.given, ask.cwd, env, self._arguments)
         if ask.asks_nothing:
             return ""
