@@ -42,6 +42,8 @@ SHAPES = (
     Shape("text", "max_tokens"),
 )
 """Best first. Which one an endpoint takes is found out once a run."""
+TEXT_SHAPES = SHAPES[2::3]
+"""The same where words are asked for, and no JSON."""
 
 
 def connected(settings: Settings, env: Mapping[str, str]) -> Chat:
@@ -106,7 +108,8 @@ class Model:
         chat: Chat,
         allowance: Allowance,
         *,
-        name: str,
+        name: str = "",
+        shapes: Sequence[Shape] = SHAPES,
         pause: Callable[[float], None] | None = None,
     ) -> None:
         """`name` is what a schema is called; `pause` waits some seconds for a busy endpoint."""
@@ -115,6 +118,7 @@ class Model:
         self._llm = llm
         self._chat = chat
         self._name = name
+        self._shapes = shapes
         self._pause = pause or chat.pause
         self._shape = 0
         self._proven = False
@@ -123,17 +127,20 @@ class Model:
         """End what is under way; it and all later calls raise AnnotationError (`stop`)."""
         self._chat.close()
 
-    def say(self, asked: list[Message], schema: dict[str, Any]) -> Answer:
+    def say(
+        self, asked: list[Message], schema: dict[str, Any] | None, reply: int = REPLY_TOKENS
+    ) -> Answer:
         """Return the model's answer, in the first shape of a request that the endpoint takes.
 
-        Raises AnnotationError.
+        `schema` is None where the shapes ask for words; `reply` is the most that it may take, in
+        tokens. Raises AnnotationError.
         """
         at = self._shape
         while True:
             try:
-                answer = self._patiently(asked, schema, SHAPES[at])
+                answer = self._patiently(asked, schema, self._shapes[at], reply)
             except Refusal as refusal:
-                after = None if self._proven else _next_shape(at, refusal)
+                after = None if self._proven else self._next_shape(at, refusal)
                 if after is None:
                     raise self._failed(refusal) from None
                 at = after
@@ -141,10 +148,22 @@ class Model:
                 self._shape, self._proven = at, True
                 return answer
 
-    def _patiently(self, asked: list[Message], schema: dict[str, Any], shape: Shape) -> Answer:
+    def _next_shape(self, at: int, refusal: Refusal) -> int | None:
+        """Return which shape to try after the endpoint refused one; None where none would help."""
+        said, shape = refusal.text.lower(), self._shapes[at]
+        if refusal.kind != "refused" or "context" in refusal.code or "context length" in said:
+            return None
+        names_bound = shape.bound in said and shape.bound == "max_completion_tokens"
+        other = shape._replace(bound="max_tokens")
+        later = range(at + 1, len(self._shapes))
+        return next((n for n in later if not names_bound or self._shapes[n] == other), None)
+
+    def _patiently(
+        self, asked: list[Message], schema: dict[str, Any] | None, shape: Shape, reply: int
+    ) -> Answer:
         """Ask; where the endpoint is busy, wait as long as it says, and ask once more."""
         try:
-            return self._counted(asked, schema, shape)
+            return self._counted(asked, schema, shape, reply)
         except Refusal as refusal:
             wait = DEFAULT_WAIT if refusal.wait is None else refusal.wait
             if refusal.kind != "busy" or wait > min(LONGEST_WAIT, self.allowance.seconds_left()):
@@ -152,13 +171,15 @@ class Model:
         before = time.monotonic()
         self._pause(wait)
         self.allowance.waited(time.monotonic() - before)
-        return self._counted(asked, schema, shape)
+        return self._counted(asked, schema, shape, reply)
 
-    def _counted(self, asked: list[Message], schema: dict[str, Any], shape: Shape) -> Answer:
+    def _counted(
+        self, asked: list[Message], schema: dict[str, Any] | None, shape: Shape, reply: int
+    ) -> Answer:
         """Make one call within the allowance, and settle what it used."""
         prompt = tokens_of(asked, schema if shape.format == "json_schema" else None)
         try:
-            grant = self.allowance.grant(prompt, REPLY_TOKENS)
+            grant = self.allowance.grant(prompt, reply)
         except Spent as spent:
             raise AnnotationError(
                 f"No further call is made: {spent}.",
@@ -181,7 +202,7 @@ class Model:
             self.allowance.settle(grant, used._replace(seconds=time.monotonic() - start))
 
     def _body(
-        self, asked: list[Message], schema: dict[str, Any], shape: Shape, grant: Grant
+        self, asked: list[Message], schema: dict[str, Any] | None, shape: Shape, grant: Grant
     ) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._llm.model,
@@ -217,16 +238,6 @@ _MEANING = {
     "closed": (True, True, "Run again."),
 }
 """Of each kind of refusal: whether to try again, whether to stop the run, what to do."""
-
-
-def _next_shape(at: int, refusal: Refusal) -> int | None:
-    """Return which shape to try after the endpoint refused one; None where no other would help."""
-    said = refusal.text.lower()
-    if refusal.kind != "refused" or "context" in refusal.code or "context length" in said:
-        return None
-    names_bound = SHAPES[at].bound in said and SHAPES[at].bound == "max_completion_tokens"
-    after = at + 3 if names_bound else at + 1
-    return after if after < len(SHAPES) else None
 
 
 def tokens_of(asked: Sequence[Message], schema: dict[str, Any] | None) -> int:
