@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recall.core import sink
 from recall.remote.address import Address
+from recall.remote.exchange import MAX_BYTES, Odd, apart, tls
 
 if TYPE_CHECKING:
     import ssl
 
     import httpx2
 
-MAX_BYTES = 1_000_000
-"""Of one answer, whatever it is."""
 _GRACE = 2.0  # seconds; a name that is looked up can't be interrupted
 
 
@@ -66,24 +63,15 @@ class Channel:
     def send(self, method: str, path: str, body: Mapping[str, Any], seconds: float) -> Answer:
         """Send one request and return its whole answer within `seconds`; raises Unanswered."""
         self._prepare()
-        # In a thread with an event loop of its own: only there can an exchange be ended at any
-        # point, and the caller may run in a loop already.
-        found: Future[Answer] = Future()
         trip = _Trip()
-
-        def run() -> None:
-            try:
-                found.set_result(asyncio.run(self._bounded(method, path, body, seconds, trip)))
-            except BaseException as error:  # noqa: BLE001  # it is raised where it is waited for
-                found.set_exception(error)
-
-        thread = threading.Thread(target=run, name="recall-external", daemon=True)
-        thread.start()
         try:
-            answer = found.result(seconds + _GRACE)
+            return apart(
+                lambda: self._bounded(method, path, body, seconds, trip),
+                seconds + _GRACE,
+                name="recall-external",
+            )
         except TimeoutError:
             raise self._late(seconds, trip) from None
-        return answer
 
     async def _bounded(
         self, method: str, path: str, body: Mapping[str, Any], seconds: float, trip: _Trip
@@ -112,7 +100,7 @@ class Channel:
             ):
                 kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                 return Answer(response.status_code, kind, await self._whole(response))
-        except _Odd as error:
+        except Odd as error:
             raise Unanswered("odd", f"{self.address.host} {error}.", sent=True) from None
         except (httpx2.ConnectError, httpx2.ProxyError, httpx2.UnsupportedProtocol) as error:
             raise self._unreachable(error, trip) from None
@@ -131,7 +119,7 @@ class Channel:
 
     async def _whole(self, response: httpx2.Response) -> bytes:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise _Odd("sent a packed answer although none was asked for")
+            raise Odd("sent a packed answer although none was asked for")
         whole = bytearray()
         if response.is_stream_consumed:  # by a transport that had all of it at once
             whole += response.content
@@ -141,7 +129,7 @@ class Channel:
                 if len(whole) > MAX_BYTES:
                     break
         if len(whole) > MAX_BYTES:
-            raise _Odd(f"sent more than {MAX_BYTES:,} bytes")
+            raise Odd(f"sent more than {MAX_BYTES:,} bytes")
         return bytes(whole)
 
     def _client(self) -> httpx2.AsyncClient:
@@ -158,9 +146,7 @@ class Channel:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        import httpx2
-
-        return httpx2.create_ssl_context()
+        return tls()
 
     def _prepare(self) -> None:
         """Load what is needed before the time runs: it is ours, and not the service's."""
@@ -203,10 +189,6 @@ class _Trip:
             self.sent = False
         elif event.endswith("send_request_headers.started"):
             self.sent = True
-
-
-class _Odd(Exception):
-    """An answer that is not read on."""
 
 
 def _why(error: BaseException) -> str:

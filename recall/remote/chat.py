@@ -12,13 +12,13 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recall.core import sink
 from recall.remote.address import Address
+from recall.remote.exchange import MAX_BYTES, Odd, apart, tls
 
 if TYPE_CHECKING:
     import ssl
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import httpx2
     import openai
 
-MAX_BYTES = 1_000_000
-"""Of one answer, whatever it is. A reply of the tokens that we ask for is a hundredth of it."""
 _POLL = 0.05  # seconds between two looks at whether the annotator was closed
 _WORDS = 160  # characters of an endpoint's own explanation that are repeated
 _HEADERS = ("host", "accept", "connection", "content-type", "content-length")
@@ -76,25 +74,10 @@ class Chat:
 
     def ask(self, body: dict[str, Any], seconds: float) -> Answer:
         """Send one request and return the answer within `seconds`; raises Refusal."""
-        # A thread with an event loop of its own: only there can a request be ended at any point,
-        # and the caller may run in a loop already.
-        found: Future[Answer] = Future()
-
-        def run() -> None:
-            try:
-                found.set_result(asyncio.run(self._bounded(body, seconds)))
-            except BaseException as error:  # noqa: BLE001  # it is raised where it is waited for
-                found.set_exception(error)
-
-        thread = threading.Thread(target=run, name="recall-model", daemon=True)
-        thread.start()
         try:
-            # A name that is being looked up can't be interrupted: then the thread is left behind.
-            answer = found.result(seconds + 5)
+            return apart(lambda: self._bounded(body, seconds), seconds + 5, name="recall-model")
         except TimeoutError:
             raise self._late(seconds) from None
-        thread.join(5)
-        return answer
 
     async def _bounded(self, body: dict[str, Any], seconds: float) -> Answer:
         if self._closed.is_set():
@@ -126,7 +109,7 @@ class Chat:
             raise self._unheard(error.__cause__) from None
         except openai.APIStatusError as error:
             raise self._status(error) from None
-        except (openai.OpenAIError, httpx2.HTTPError, _Odd) as error:
+        except (openai.OpenAIError, httpx2.HTTPError, Odd) as error:
             raise self._unheard(error) from None
         except (OSError, ValueError, httpx2.InvalidURL) as error:
             # Of making the client: certificates, proxies of the environment.
@@ -152,9 +135,7 @@ class Chat:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        import httpx2
-
-        return httpx2.create_ssl_context()
+        return tls()
 
     async def _only_ours(self, request: httpx2.Request) -> None:
         """Take off what the client adds from the environment or of itself; put the key in."""
@@ -191,7 +172,7 @@ class Chat:
     def _unheard(self, cause: BaseException | None) -> Refusal:
         import httpx2
 
-        if isinstance(cause, _Odd):
+        if isinstance(cause, Odd):
             return Refusal("odd", f"{self.address.host} {cause}.")
         if isinstance(cause, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
             return self._unreachable(cause)
@@ -228,14 +209,10 @@ class Chat:
         return sink.shorten(said, _WORDS)
 
 
-class _Odd(Exception):
-    """An answer that is not read on."""
-
-
 async def _bound(response: httpx2.Response) -> None:
     """Let at most MAX_BYTES of a response through, and nothing that unpacks to more."""
     if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise _Odd("sent a compressed answer although none was asked for")
+        raise Odd("sent a compressed answer although none was asked for")
     response.stream = _bounded_stream(response.stream)
 
 
@@ -248,7 +225,7 @@ def _bounded_stream(stream: Any) -> Any:
             async for chunk in stream:
                 size += len(chunk)
                 if size > MAX_BYTES:
-                    raise _Odd(f"sent more than {MAX_BYTES:,} bytes")
+                    raise Odd(f"sent more than {MAX_BYTES:,} bytes")
                 yield chunk
 
         async def aclose(self) -> None:
