@@ -22,6 +22,7 @@ from recall import app
 from recall.core.sink import json_text, terminal
 from recall.disk import config, places
 from recall.errors import InvalidCursor, RecallError, RequestError, SettingsError
+from recall.model import SCOPES
 from recall.settings import LANGUAGES, Arguments
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -118,6 +119,11 @@ def common_options(command: _F) -> _F:
     for option in reversed(options):
         wrapped = option(wrapped)
     return wrapped  # type: ignore[no-any-return]
+
+
+def scopes_option(help: str) -> Callable[[_F], _F]:
+    """Add `--scope`, repeatable; the command receives `scopes`, empty where it was not given."""
+    return click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help=help)
 
 
 def emit(document: Any, *, compact: bool = False) -> None:

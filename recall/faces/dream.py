@@ -11,7 +11,7 @@ from recall.core.dreaming import BROKEN, DUPLICATES, LONG, Finding
 from recall.engine.dreamt import Outcome
 from recall.errors import RequestError
 from recall.faces import show
-from recall.faces.cli import Common, common_options, emit, exit_code, say, warn
+from recall.faces.cli import Common, common_options, emit, exit_code, say, scopes_option, warn
 from recall.faces.show import count
 from recall.model import SCOPES
 
@@ -26,13 +26,7 @@ _SHOWN = 20
 
 
 @click.command()
-@click.option(
-    "--scope",
-    "scopes",
-    multiple=True,
-    type=click.Choice(SCOPES),
-    help="Look at these memories only; repeatable. Without it: the project's and yours.",
-)
+@scopes_option("Look at these memories only; repeatable. Without it: the project's and yours.")
 @click.option("--dry-run", is_flag=True, help="Tell what would be proposed; propose nothing.")
 @click.option(
     "--max",

@@ -33,12 +33,12 @@ from recall.faces.cli import (
     emit,
     exit_code,
     say,
+    scopes_option,
     warn,
 )
 from recall.faces.show import count, name, status_lines
 from recall.faces.takeback import diff, forget
 from recall.faces.takeback import undo as take_back
-from recall.model import SCOPES
 
 EXIT_INTERRUPTED = 130
 _ALLOWED = "command recall migrate"
@@ -48,13 +48,7 @@ _NAMED = 20
 
 
 @click.command()
-@click.option(
-    "--scope",
-    "scopes",
-    multiple=True,
-    type=click.Choice(SCOPES),
-    help="Only memories of this scope; repeatable.",
-)
+@scopes_option("Only memories of this scope; repeatable.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, write nothing.")
 @click.option(
     "--annotator",

@@ -23,19 +23,13 @@ from recall.faces.cli import (
     emit,
     exit_code,
     say,
+    scopes_option,
     utf8,
     warn,
 )
-from recall.model import SCOPES
 
 _STDIN_MAX = 1_000_000
-_scopes = click.option(
-    "--scope",
-    "scopes",
-    multiple=True,
-    type=click.Choice(SCOPES),
-    help="Only memories of this scope; repeatable.",
-)
+_scopes = scopes_option("Only memories of this scope; repeatable.")
 
 
 @click.command()

@@ -9,18 +9,11 @@ import click
 
 from recall.core.vocabulary import Vocabulary
 from recall.faces import show
-from recall.faces.cli import Common, common_options, emit, exit_code, say, warn
-from recall.model import SCOPES
+from recall.faces.cli import Common, common_options, emit, exit_code, say, scopes_option, warn
 
 
 @click.command()
-@click.option(
-    "--scope",
-    "scopes",
-    multiple=True,
-    type=click.Choice(SCOPES),
-    help="Only this scope; repeatable.",
-)
+@scopes_option("Only this scope; repeatable.")
 @common_options
 def vocabulary(common: Common, scopes: tuple[str, ...]) -> int:
     """Show the canonical keywords of each scope, as an annotator is given them.
