@@ -18,6 +18,7 @@ COMMANDS = {
     "audit": "benchmarks.audit",
     "concurrency": "benchmarks.concurrency",
     "crash": "benchmarks.crash",
+    "evidence": "benchmarks.evidence.command",
     "history": "benchmarks.history",
     "guard": "benchmarks.guard",
     "hooks": "benchmarks.hooks",
