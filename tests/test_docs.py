@@ -304,7 +304,7 @@ FIGURES: dict[str, dict[str, tuple[float | None, str]]] = {
         "recall.engine.request._MAX_CATEGORIES": (20, "at most 20 | only memories"),
         "recall.core.tree.SHOWN_KEYWORDS": (12, "the 12 that most of them have"),
         "recall.core.question.FUZZY_LENGTH": (5, "words of five letters and more"),
-        "recall.engine.relevance._FEW_TERMS": (3, "what a longer\nquestion says"),
+        "recall.engine.relevance.FEW_TERMS": (3, "what a longer\nquestion says"),
     },
     "llm.md": {
         "recall.core.annotation_prompt.BODY_START": (9_000, "the first 9,000"),
@@ -326,7 +326,7 @@ FIGURES: dict[str, dict[str, tuple[float | None, str]]] = {
     },
     "ranking.md": {
         "recall.core.ranking.SHORT": (4, "it has at most four"),
-        "recall.engine.relevance._FEW_TERMS": (3, "questions of more than three terms"),
+        "recall.engine.relevance.FEW_TERMS": (3, "questions of more than three terms"),
         "recall.core.question.FUZZY_LENGTH": (5, "words of the question of five letters and more"),
     },
 }

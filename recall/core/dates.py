@@ -16,6 +16,9 @@ _NAMES = (
     "january february march april may june july august september october november december"
 ).split()
 _MONTH = {name[:3]: i for i, name in enumerate(_NAMES, 1)}
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+CALENDAR = frozenset((*_NAMES, *_DAYS))
+"""English names of months and days, lower case."""
 _NAME = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
     r"|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
@@ -53,6 +56,11 @@ def question_dates(text: str) -> tuple[str, ...]:
         # "May" and "march" are also words: alone they count only in "in May" and the like.
         if certain or date[0] or date[2] or date[1] not in (3, 5) or "月" in text
     )
+
+
+def is_calendar_word(word: str) -> bool:
+    """Tell whether a word (lower case) names a month or a day of the week, short forms too."""
+    return word in CALENDAR or (len(word) in (3, 4) and any(o.startswith(word) for o in CALENDAR))
 
 
 def memory_dates(text: str) -> tuple[str, ...]:

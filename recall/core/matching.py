@@ -10,12 +10,13 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
 from recall.core.analysis import RUN
+from recall.core.dates import is_calendar_word
 from recall.core.lazy import pattern
 from recall.core.question import FUZZY_LENGTH, Question
 from recall.model import Match, Metadata
@@ -86,7 +87,7 @@ class Matcher:
 
     def __init__(self, question: Question, stem: Callable[[str], str], first_term: int = 0) -> None:
         """`stem` gives a word's stem; term numbers in spans start at `first_term`."""
-        self.dated = bool(question.dates)
+        self.dates = frozenset(question.dates)
         self._stem = stem
         self.text = squeezed(question.text)
         self.terms = list(
@@ -98,6 +99,7 @@ class Matcher:
                 ]
             )
         )
+        self.first_term = first_term
         number = {term: first_term + i for i, term in enumerate(self.terms)}
         self._words = [self._word(number[w], w) for w in map(fold, question.words)]
         self._marks = [_Term(number[m], m) for m in map(fold, question.symbols)]
@@ -139,6 +141,20 @@ class Matcher:
         by_text = {fold(term): weight for term, weight in rarity.items()}
         every = (*self._words, *self._marks, *self._grams)
         return {term.number: by_text.get(term.text, 0.0) for term in every}
+
+    @property
+    def plain_words(self) -> list[str]:
+        """The question's words of scripts with blanks, folded."""
+        return [term.text for term in self._words]
+
+    def numbers(self, terms: Collection[str]) -> set[int]:
+        """Return the numbers of those of `terms` (folded) that are the question's."""
+        return {self.first_term + at for at, term in enumerate(self.terms) if term in terms}
+
+    @property
+    def calendar(self) -> set[int]:
+        """The numbers of the terms that may be parts of a date."""
+        return {t.number for t in self._words if t.text.isdigit() or is_calendar_word(t.text)}
 
     @property
     def has_grams(self) -> bool:

@@ -175,6 +175,12 @@ MESSAGES: dict[str, dict[str, str]] = {
         "en": "Nothing found. Searched scopes: {scopes}.",
         "zh": "未找到结果。已搜索范围：{scopes}。",
     },
+    "search.of_others": {
+        "en": "Nothing found about {asked}: what holds these words tells of {told}. Fetch it if "
+        "that is who was meant: {refs}.",
+        "zh": "未找到关于 {asked} 的内容：含有这些词的记忆讲的是 {told}。若指的正是此人，"
+        "请用 fetch 读取：{refs}。",
+    },
     "search.could_not_look": {
         "en": "Could not look everywhere, so this is not proof that nothing exists: {items}.",
         "zh": "未能查看全部来源，因此不能证明不存在：{items}。",

@@ -72,6 +72,28 @@ def is_word(term: str) -> bool:
     return rjieba.has_word(term)
 
 
+def han_words(text: str) -> tuple[str, ...]:
+    """Return the telling words of two characters and more of a text's Chinese runs, each once.
+
+    A run that touches kana is Japanese, for which there is no dictionary: it has none.
+    """
+    runs = [
+        m
+        for m in _HAN.finditer(text)
+        if not _KANA.search(text[max(0, m.start() - 1) : m.end() + 1])
+    ]
+    if not runs:
+        return ()
+    import rjieba
+
+    words = (one for run in runs for one in rjieba.tag(run.group()))
+    return tuple(dict.fromkeys(word for word, tag in words if len(word) > 1 and _tells(word, tag)))
+
+
+def _touches_kana(text: str, start: int, end: int) -> bool:
+    return _KANA.search(text[max(0, start - 1) : end + 1]) is not None
+
+
 class _Piece(NamedTuple):
     """A word of a run, and whether it tells alone; `open`: what stands beside it may belong to
     it, since a single character that is no particle stands there.

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 CANDIDATES = 50
 """Documents taken from the text index and ranked again."""
+CONSIDERED = 10
+"""Of these, so many of the best are looked at to see whether they answer at all."""
 _ATTEMPTS = 3
 _MENDING = 10
 """Memories that are read to find how a misspelt word is spelt."""
@@ -27,6 +29,8 @@ _MENDING = 10
 class Found(Struct):
     """What was found in one snapshot, best first, and by which questions (keyword → question).
 
+    `more` are those that come next, up to CONSIDERED in all: not to be shown, to be judged by.
+
     `fuzzy`: nothing matched as written, these are the questions with their typos mended.
     """
 
@@ -34,6 +38,7 @@ class Found(Struct):
     memories: list[Memory]
     questions: Mapping[str, Question]
     fuzzy: bool = False
+    more: Sequence[Memory] = ()
 
 
 def find(
@@ -66,14 +71,14 @@ class _Finder(Struct):
     reranker: Reranker | None
 
     def find(self, questions: Mapping[str, Question]) -> Found:
-        asked = list(questions.values())
+        asked, limit = list(questions.values()), self.request.limit
         found = self._candidates(asked, fuzzy=False)
         if self.reranker is not None:
             found = self.reranker.rerank(asked, found)
         memories = [candidate.memory for candidate in found]
         if self.reranker is None:
-            memories = order(memories, self._evidence(asked, found), self.request.limit)
-        return Found(self.snapshot, memories[: self.request.limit], questions)
+            memories = order(memories, self._evidence(asked, found), max(limit, CONSIDERED))
+        return Found(self.snapshot, memories[:limit], questions, more=memories[limit:CONSIDERED])
 
     def mended(self, questions: Mapping[str, Question]) -> dict[str, Question]:
         """Return the questions with one typo a word mended after what the corpus holds."""

@@ -16,6 +16,7 @@ from recall.core.question import Question, ask
 from recall.core.smalltalk import substance
 from recall.core.snapshot import Snapshot
 from recall.engine.finding import find
+from recall.engine.others import of_others
 from recall.engine.relevance import Read, Relevance, readable
 from recall.engine.request import SearchRequest
 from recall.model import Memory
@@ -95,7 +96,7 @@ def _telling(store: Store, question: Question, memories: list[Memory]) -> list[R
     """Return the memories that hold enough of the question, beside the best of them."""
     relevance = Relevance(store, {question.text: question})
     found = list(readable(store, memories))
-    if not relevance.any_telling(found):
+    if not relevance.any_telling(found) or of_others(relevance, found):
         return []
     shares = [relevance.share(read) for read in found]
     least = _NEAR_BEST * max(shares)

@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from recall.core.dates import memory_dates
+from recall.core.dull import DULL
 from recall.core.matching import Matcher, fold
 from recall.core.question import Question
+from recall.core.segment import han_words
 from recall.model import SHOWN_DESCRIPTION, SHOWN_TITLE, Memory, Parsed
 
 if TYPE_CHECKING:
     from recall.engine.ports import Store
 
-TELLING = 0.15
+TELLING = 0.22
+TELLING_HAN = 0.18
 TELLING_GRAMS = 0.06
-"""The least share of a question's weight (idf) that the best of the results must hold. Below it
-they share with it only what every text shares, and nothing is found. Of grams, which overlap, a
-good memory holds fewer (docs/ranking.md)."""
-_FEW_TERMS = 3
+"""The least share of a question's weight (idf) that the best of the results must hold: of its
+words, of its words by a Chinese dictionary, of pairs of characters, which overlap. Below it they
+share with it only what every text shares, and nothing is found (docs/ranking.md)."""
+_DULL = 0.5
+_CLEAR_GRAMS = 0.2
+"""A share of pairs from which on no dictionary is asked: it takes a tenth of a second to load."""
+FEW_TERMS = 3
+"""A question of so few terms is meant as it is: whatever holds one of them may be meant."""
 
 
 class Read(NamedTuple):
@@ -42,14 +50,16 @@ class Relevance:
     """The questions of one call, with how much each of their terms tells."""
 
     def __init__(self, store: Store, questions: Mapping[str, Question]) -> None:
+        self.questions = questions
         self.matchers: dict[str, Matcher] = {}
         """Keyword → matcher; the numbers of their terms don't overlap."""
         self._weights: dict[str, dict[int, float]] = {}
+        self._words: dict[str, dict[str, float]] = {}
         terms = 0
         for keyword, question in questions.items():
             matcher = Matcher(question, store.stem, terms)
             self.matchers[keyword] = matcher
-            self._weights[keyword] = matcher.weighed(store.rarity(question))
+            self._weights[keyword] = _telling(matcher, matcher.weighed(store.rarity(question)))
             terms += len(matcher.terms)
 
     def any_telling(self, found: Iterable[Read]) -> bool:
@@ -59,13 +69,40 @@ class Relevance:
     def is_telling(self, read: Read) -> bool:
         """Tell whether a memory holds enough of any question to be about it."""
         texts = _texts(read)
-        for keyword, matcher in self.matchers.items():
-            if len(self._weights[keyword]) <= _FEW_TERMS or matcher.dated:
-                return True
-            least = TELLING_GRAMS if matcher.has_grams else TELLING
-            if self._share(keyword, texts) >= least:
-                return True
-        return False
+        return any(self._tells(keyword, read, texts) for keyword in self.matchers)
+
+    def _tells(self, keyword: str, read: Read, texts: tuple[str, str]) -> bool:
+        weights, matcher = self._weights[keyword], self.matchers[keyword]
+        if len(weights) <= FEW_TERMS:
+            return True
+        held = matcher.held(*texts)
+        if matcher.dates and matcher.dates & set(memory_dates(read.parsed.head)):
+            held |= matcher.calendar  # the day stands in the head, which is no text
+        share = self.share_of(keyword, held)
+        if not matcher.has_grams:
+            return share >= TELLING
+        if share >= _CLEAR_GRAMS or share < TELLING_GRAMS:
+            return share >= _CLEAR_GRAMS
+        words = self._han_words(keyword)
+        if not words:
+            return True
+        holding = sum(weight for word, weight in words.items() if any(word in t for t in texts))
+        return holding >= TELLING_HAN * sum(words.values())
+
+    def _han_words(self, keyword: str) -> dict[str, float]:
+        """Return a Chinese question's words of two characters and more, with their weights.
+
+        A word weighs what its rarest pair does. Empty where a script has no dictionary.
+        """
+        if keyword not in self._words:
+            matcher, weights = self.matchers[keyword], self._weights[keyword]
+            by_term = {matcher.terms[n - matcher.first_term]: w for n, w in weights.items()}
+            found = {word: by_term.get(word, 0.0) for word in matcher.plain_words}
+            for word in han_words(matcher.text):
+                pairs = (word[at : at + 2] for at in range(len(word) - 1))
+                found[word] = max(by_term.get(pair, 0.0) for pair in pairs)
+            self._words[keyword] = found
+        return self._words[keyword]
 
     def share(self, read: Read) -> float:
         """Return the largest share of a question's weight that the memory holds, 0 to 1."""
@@ -75,11 +112,24 @@ class Relevance:
     def _share(self, keyword: str, texts: tuple[str, str]) -> float:
         return self.share_of(keyword, self.matchers[keyword].held(*texts))
 
+    def weights(self, keyword: str) -> Mapping[int, float]:
+        """Return how much each of a question's terms tells, by their numbers."""
+        return self._weights[keyword]
+
     def share_of(self, keyword: str, terms: Iterable[int]) -> float:
         """Return the share of a question's weight that these of its terms have, 0 to 1."""
         weights = self._weights[keyword]
         whole = sum(weights.values())
         return sum(weights.get(number, 0.0) for number in set(terms)) / whole if whole else 0.0
+
+
+def _telling(matcher: Matcher, weights: dict[int, float]) -> dict[int, float]:
+    """Return the weights with those of words that fit any subject (`specific`) halved.
+
+    They are rare where notes are short, and would count as much as what the question is about.
+    """
+    dull = matcher.numbers(DULL)
+    return {n: weight * (_DULL if n in dull else 1.0) for n, weight in weights.items()}
 
 
 def _texts(read: Read) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from recall.core import sink
@@ -14,6 +15,7 @@ from recall.core.snapshot import Snapshot
 from recall.core.window import place
 from recall.engine.categories import find_category, unknown_category
 from recall.engine.finding import Found, find
+from recall.engine.others import Others, of_others
 from recall.engine.ports import Reranker, Store
 from recall.engine.reading import Piece, WindowReader
 from recall.engine.relevance import Read, Relevance, readable
@@ -101,6 +103,7 @@ class _Search:
         self._warnings: list[str] = []
         self._left = settings.limits.search_call
         self._exhausted: list[str] = []
+        self._of_others: Others | None = None
 
     def answer(self) -> dict[str, Any]:
         language = self._settings.language
@@ -108,10 +111,7 @@ class _Search:
         room = self._settings.limits.answer - len(json_text(answer)) - _ENVELOPE
         results: list[dict[str, Any]] = []
         dropped = 0
-        found = list(readable(self._store, self._found.memories))
-        if not self._found.fuzzy and not self._relevance.any_telling(found):
-            found = []
-        for read in found:
+        for read in self._answering():
             result = self._result(read, room, first=not results)
             if result is None:
                 dropped += 1
@@ -126,11 +126,29 @@ class _Search:
         if self._exhausted:
             refs = ", ".join(self._exhausted)
             self._warnings.append(say("search.exhausted", language, refs=refs))
-        if not results:
+        if not results and not self._of_others:
             self._warnings += _nothing(self._status, language)
         if self._warnings:
             answer["warnings"] = self._warnings
         return answer
+
+    def _answering(self) -> list[Read]:
+        """Return what was found, nothing where it does not answer: then that is said."""
+        found = list(readable(self._store, self._found.memories))
+        if self._found.fuzzy:
+            return found
+        if not self._relevance.any_telling(found):
+            return []
+        more = readable(self._store, self._found.more)
+        self._of_others = of_others(self._relevance, chain(found, more))
+        if self._of_others is None:
+            return found
+        asked, told, refs = (
+            ", ".join(sink.metadata(one, 200) for one in names) for names in self._of_others
+        )
+        language = self._settings.language
+        self._warnings.append(say("search.of_others", language, asked=asked, told=told, refs=refs))
+        return []
 
     def _result(self, read: Read, room: int, *, first: bool) -> dict[str, Any] | None:
         """Return one result within `room` characters of JSON, None where it has no room."""

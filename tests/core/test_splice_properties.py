@@ -143,6 +143,7 @@ def strict(head: str | None) -> dict[Any, Any] | None:
 
 @given(files(), OWNED_VALUES)
 @example(File(b"---\n\n# note\n---\n", (b"\n", b"# note\n")), {"type": "user"})
+@example(File(b"---\r\n\r\n# note\r\n---\r\n", (b"\r\n", b"# note\r\n")), {"type": "user"})
 @MANY
 def test_only_the_named_keys_change(file: File, values: dict[str, Any]) -> None:
     """All that is not named stays byte for byte, in its order; the named keys read as wanted."""
@@ -156,7 +157,8 @@ def test_only_the_named_keys_change(file: File, values: dict[str, Any]) -> None:
         assert file.raw[: before.head_offset] == result.data[: after.head_offset]
         assert file.raw[before.fence_offset :] == result.data[after.fence_offset :]
     else:  # what only looks like a head is body: one is put before it
-        assert result.data[before.bom :].endswith(b"---\n" + file.raw[before.bom :])
+        ends = (b"---" + end + file.raw[before.bom :] for end in (b"\n", b"\r\n"))
+        assert result.data[before.bom :].endswith(tuple(ends))
     assert before.version == after.version
     assert in_order(file.others, result.data)
     then, now = strict(before.head), strict(after.head)

@@ -254,6 +254,48 @@ def test_copies_do_not_crowd_out_others(root: Path, opened: Opener) -> None:
     assert "other.md" in found(opened(), "certificate renewal", limit=2)
 
 
+WALKS = {
+    "ann.md": "Ann was in Lisbon. Ann has a dog, and Ann likes long runs. Ann went home.",
+    "ben.md": "Ben found a painted rainbow on the pavement on a walk. Ben has a cat. Ben went.",
+    "both.md": "Ann and Ben met. They talked. Ann asked Ben about the cat, and Ben was proud.",
+}
+
+
+def test_what_is_told_of_somebody_else_is_no_answer(root: Path, opened: Opener) -> None:
+    """The one asked about is not mistaken for another; the memory is named, should it be meant."""
+    for name, body in WALKS.items():
+        write(root, name, body, name=name.removesuffix(".md"))
+    recall = opened()
+    question = "What painted thing on the pavement did {} find on a walk?"
+    assert found(recall, question.format("Ben"))[0] == "ben.md"
+    answer = recall.session().search_memory(mode="search", keywords=[question.format("Ann")])
+    assert answer["results"] == []
+    assert answer["warnings"] == [
+        "Nothing found about Ann: what holds these words tells of Ben. Fetch it if that is who was "
+        "meant: project:ben.md."
+    ]
+
+
+def test_of_several_keywords_one_that_is_met_is_enough(root: Path, opened: Opener) -> None:
+    """A keyword of few words, or one that names nobody, is met by what holds it."""
+    for name, body in WALKS.items():
+        write(root, name, body, name=name.removesuffix(".md"))
+    recall = opened()
+    question = "What painted thing on the pavement did Ann find on a walk?"
+    assert "ben.md" in found(recall, question, "painted rainbow")
+    assert "ben.md" in found(recall, question.replace("Ann", "somebody"))
+
+
+def test_a_question_about_something_else_finds_nothing_in_chinese_too(
+    root: Path, opened: Opener
+) -> None:
+    """Pairs of characters that many texts share are not enough: its words must be there."""
+    write(root, "a.md", "我们每周五下午在会议室讨论部署计划，由小王负责记录结果。", name="周会")
+    recall = opened()
+    assert found(recall, "周五下午的部署计划由谁负责记录？") == ["a.md"]
+    assert found(recall, "小王上次旅行时在海边拍下的照片后来由谁负责冲洗并寄回？") == []
+
+
 def test_nothing_relevant_gives_nothing_and_says_where(root: Path, opened: Opener) -> None:
     """Without a match the results are empty, and the answer names what was searched."""
     write(root, "a.md", "The cat sat on the mat.", name="A")
