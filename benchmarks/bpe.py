@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 Counter = Callable[[str], int]
@@ -16,7 +17,9 @@ def counter(encoding: str = NEWEST) -> Counter | None:
     What looks like a special token in a text is counted as the text that it is.
     """
     try:
-        import bpe_openai
+        with warnings.catch_warnings():  # it reads its data in a way that is deprecated
+            warnings.simplefilter("ignore", DeprecationWarning)
+            import bpe_openai
     except ImportError:
         return None
     encode = bpe_openai.get_encoding(encoding).encode_ordinary

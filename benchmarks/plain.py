@@ -17,7 +17,7 @@ class PlainAnnotator:
 
     name = "plain"
 
-    def annotate(self, memory: Unannotated, vocabulary: Vocabulary) -> Annotation:  # noqa: ARG002
+    def annotate(self, memory: Unannotated, vocabulary: Vocabulary) -> Annotation:
         """Return metadata for the memory; the same for the same memory."""
         metadata, body = memory.parsed.metadata, memory.parsed.body[:20_000]
         title = metadata.title[:200] or "Untitled"

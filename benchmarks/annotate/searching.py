@@ -77,7 +77,7 @@ def scored(
         ask = ours.build([("project", copy)], Path(folder, "cache"))
         return {
             one.qid: score_question(
-                ask(one.text, CUT + len(one.exclude)), one.relevant, one.exclude
+                ask((one.text,), CUT + len(one.exclude)), one.relevant, one.exclude
             )
             for one in questions
         }

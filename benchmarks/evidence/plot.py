@@ -49,7 +49,10 @@ def _lines(chart: Chart, axes: Any) -> None:
     for series in chart.series:
         xs, ys = [point[0] for point in series.points], [point[1] for point in series.points]
         look: dict[str, Any] = {"color": _OURS, "linewidth": 2.5} if series.ours else {}
-        (line,) = axes.plot(xs, ys, marker="o", markersize=3, label=series.name, **look)
+        if chart.kind == "points":
+            look |= {"linestyle": "none"}
+        size = 3 if chart.kind == "line" else 6
+        (line,) = axes.plot(xs, ys, marker="o", markersize=size, label=series.name, **look)
         if all(len(point) == 4 for point in series.points):
             lows, highs = [p[2] for p in series.points], [p[3] for p in series.points]
             axes.fill_between(xs, lows, highs, alpha=0.15, color=line.get_color())

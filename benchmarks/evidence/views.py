@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, cast
 
 from benchmarks.evidence.record import Record
 
-VIEWS: dict[str, str] = {}
+VIEWS: dict[str, str] = {"quality": "benchmarks.quality.views"}
 """A benchmark's name → the module of its views."""
 
 
@@ -39,13 +39,13 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """A plot: lines over numbers, or bars over names."""
+    """A plot: lines or points over numbers, or bars over names."""
 
     title: str
     x: str
     y: str
     series: Sequence[Series]
-    kind: Literal["line", "bar"] = "line"
+    kind: Literal["line", "bar", "points"] = "line"
     log_x: bool = False
     log_y: bool = False
     bars: Sequence[float] = ()

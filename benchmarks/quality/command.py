@@ -1,20 +1,21 @@
-"""`python -m benchmarks quality`: the command's arguments, and the run from data to report."""
+"""`python -m benchmarks quality`: does it find the right memory, beside what else runs offline."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
-from benchmarks.machine import describe
-from benchmarks.quality.measure import JobRun, plan, run_jobs
-from benchmarks.quality.report import set_report, table
+from benchmarks.evidence.publish import add_evidence_arguments, publish
+from benchmarks.evidence.record import QUICK, Record, record
+from benchmarks.quality.measure import measure, plan
 from benchmarks.quality.sets import DataError, load_sets, open_data, sample
+from benchmarks.quality.sides import SIDES, side
+from benchmarks.quality.summary import summarise_set
 
-HELP = "recall@5 of recall's search beside bm25s over labelled sets, with bootstrap intervals"
-_PACKAGES = ("recall-memory", "tantivy", "bm25s", "PyStemmer", "numpy")
+HELP = "retrieval quality on labelled sets: recall's search and focus beside every offline side"
+_PACKAGES = ("recall-memory", "tantivy", "bm25s", "PyStemmer", "numpy", "bpe-openai")
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,50 +23,63 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data",
         type=Path,
-        required=True,
+        default=_FIXTURES,
         metavar="DIR",
-        help="the folder of labelled sets, its parent, or the folder of labelled.tar.xz",
+        help="the folder of labelled sets, its parent, or the folder of labelled.tar.xz; without "
+        "it, the small sets of the repository's fixtures",
     )
     parser.add_argument("--sets", default="", metavar="A,B", help="only these sets")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    parser.add_argument(
+        "--sides", default="", metavar="A;B", help=f"only these of: {'; '.join(SIDES)}"
+    )
     parser.add_argument(
         "--limit", type=int, default=0, metavar="N", help="at most N random questions a set"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of sample and bootstrap")
-    parser.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="processes; times are honest with 1"
-    )
+    add_evidence_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, print the table, write the JSON; return 0, or 2 where the data is not there."""
-    names = [name.strip() for name in args.sets.split(",") if name.strip()]
+    """Measure, print the tables, write the record; return 0, or 2 where the data is not there."""
+    sets = [name.strip() for name in args.sets.split(",") if name.strip()]
     try:
+        names = _sides(args.sides)
         with open_data(args.data) as folder:
-            reports = _measure(folder, names, args)
+            done = _measured(folder, sets, names, args)
     except DataError as error:
         print(f"quality: {error}", file=sys.stderr)
         return 2
-    machine = describe(_PACKAGES)
-    print(table(machine, reports))
-    if args.json:
-        document = {
-            "benchmark": "quality",
-            "machine": machine,
-            "seed": args.seed,
-            "limit": args.limit,
-            "workers": args.workers,
-            "sets": reports,
-        }
-        args.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    publish(done, args.out)
     return 0
 
 
-def _measure(folder: Path, names: list[str], args: argparse.Namespace) -> list[dict[str, Any]]:
-    sets = load_sets(folder, names)
-    asked = {s.name: sample(s.questions, args.limit, args.seed) for s in sets}
-    jobs = [job for s in sets for job in plan(s, asked[s.name])]
-    done: dict[str, list[JobRun]] = {s.name: [] for s in sets}
-    for job_run in run_jobs(jobs, args.workers):
-        done[job_run.job.set_name].append(job_run)
-    return [set_report(s, asked[s.name], done[s.name], args.seed) for s in sets]
+def _sides(wanted: str) -> list[str]:
+    names = [name.strip() for name in wanted.split(";") if name.strip()] or list(SIDES)
+    if unknown := [name for name in names if name not in SIDES]:
+        raise DataError(f"no such side: {'; '.join(unknown)}; there are: {'; '.join(SIDES)}")
+    return names
+
+
+def _measured(folder: Path, sets: list[str], names: list[str], args: argparse.Namespace) -> Record:
+    absent = {name: why for name in names if (why := side(name).absent())}
+    for name, why in absent.items():
+        print(f"quality: {name} takes no part: {why}", file=sys.stderr)
+    names = [name for name in names if name not in absent]
+    loaded = load_sets(folder, sets)
+    asked = {one.name: sample(one.questions, args.limit, args.seed) for one in loaded}
+    jobs = [job for one in loaded for job in plan(one, asked[one.name])]
+    answers = measure(jobs, names, args.work)
+    figures = {
+        "versions": {name: side(name).version() for name in names},
+        "absent": absent,
+        "sets": {
+            one.name: summarise_set(asked[one.name], one.memories, answers[one.name], args.seed)
+            for one in loaded
+        },
+    }
+    settings = {"sets": sets, "limit": args.limit, "seed": args.seed}
+    quick = args.quick or args.data == _FIXTURES
+    if quick:
+        settings[QUICK] = True
+    command = "python -m benchmarks quality" + ("" if quick else " --data DIR")
+    return record("quality", command, settings, figures, _PACKAGES)

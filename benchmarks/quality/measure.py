@@ -1,30 +1,23 @@
-"""One run: every side indexes every scope and answers the same questions."""
+"""One run: every side answers the same questions of every scope, in units that are kept."""
 
 from __future__ import annotations
 
-import multiprocessing
-import sys
+import hashlib
+import math
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from benchmarks.quality import baselines, ours
-from benchmarks.quality.baselines import Side
-from benchmarks.quality.score import CUT
-from benchmarks.quality.sets import LabelledSet, Question
+from benchmarks.evidence.units import Units
+from benchmarks.quality.baselines import plain_tokens, read_memory
+from benchmarks.quality.score import DEEP
+from benchmarks.quality.sets import LabelledSet, Question, memory_files
+from benchmarks.quality.sides import FORMS, ONE_FORM, QUESTION, Answer, Request, side
 
-OURS = "recall"
-BASELINES = ("bm25s-plain", "bm25s-english")
-SIDES = (OURS, *BASELINES)
-
-_BUILDERS: dict[str, Callable[[Path, Path], Side]] = {
-    OURS: lambda root, cache: ours.build([("project", root)], cache),
-    "bm25s-plain": lambda root, _: baselines.build_plain(root),
-    "bm25s-english": lambda root, _: baselines.build_english(root),
-}
+RAREST = 5
+"""Words of the question in the form of words."""
 
 
 class Job(NamedTuple):
@@ -36,20 +29,8 @@ class Job(NamedTuple):
     questions: tuple[Question, ...]
 
 
-class SideRun(NamedTuple):
-    """What one side did on one job: a ranking a question, and times in ms."""
-
-    side: str
-    rankings: tuple[list[str], ...]
-    query_ms: tuple[float, ...]
-    index_ms: float
-
-
-class JobRun(NamedTuple):
-    job: Job
-    sides: tuple[SideRun, ...]
-    absent: dict[str, str]
-    """Sides that could not take part, and why."""
+Answers = dict[tuple[str, str], list[Answer]]
+"""Side and form → an answer to each of the set's questions."""
 
 
 def plan(labelled: LabelledSet, questions: Sequence[Question]) -> list[Job]:
@@ -68,47 +49,70 @@ def plan(labelled: LabelledSet, questions: Sequence[Question]) -> list[Job]:
     ]
 
 
-def run_job(job: Job) -> JobRun:
-    """Return every side's answers to one scope's questions."""
-    runs: list[SideRun] = []
-    absent: dict[str, str] = {}
-    for side in SIDES:
-        with tempfile.TemporaryDirectory(prefix="recall-bench-") as cache:
-            try:
-                runs.append(_run_side(side, job, Path(cache)))
-            except ours.NotBuilt as reason:
-                absent[side] = str(reason)
-    return JobRun(job, tuple(runs), absent)
+def forms_of(name: str) -> tuple[str, ...]:
+    """Return the forms in which a side is asked."""
+    return (QUESTION,) if name in ONE_FORM else FORMS
 
 
-def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[JobRun]:
-    """Yield the jobs' runs as they stand in `jobs`; a line a job on a terminal's stderr."""
-    if workers < 2:
-        runs: Iterator[JobRun] = map(run_job, jobs)
-        yield from _shown(runs, len(jobs))
-        return
-    # spawn: an index's threads do not survive a fork.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        yield from _shown(pool.map(run_job, jobs), len(jobs))
+def measure(jobs: Sequence[Job], names: Sequence[str], kept: Path | None) -> dict[str, Answers]:
+    """Return each set's answers; units that `kept` holds already are not measured again."""
+    steps = [(job, name, form) for job in jobs for name in names for form in forms_of(name)]
+    units = Units(len(steps), kept)
+    found: dict[str, Answers] = {}
+    seen: dict[Path, str] = {}
+    rare = _Rare()
+    for job, name, form in steps:
+        if job.root not in seen:
+            seen[job.root] = _digest(job.root)
+        requests = [rare.request(job.root, one.text, form) for one in job.questions]
+        depth = DEEP + max(len(one.exclude) for one in job.questions)
+        source = [side(name).version(), seen[job.root], requests, depth]
+        key = f"{job.set_name}.{job.root.name}.{name}.{form}"
+        done = units.done(key, source, _measuring(name, job.root, requests, depth))
+        total = sum(len(one.positions) for one in jobs if one.set_name == job.set_name)
+        answers = found.setdefault(job.set_name, {}).setdefault((name, form), [Answer([])] * total)
+        for position, (refs, tokens) in zip(job.positions, done, strict=True):
+            answers[position] = Answer(refs, tokens)
+    units.close()
+    return found
 
 
-def _run_side(side: str, job: Job, cache: Path) -> SideRun:
-    began = time.perf_counter()
-    ask = _BUILDERS[side](job.root, cache)
-    index_ms = (time.perf_counter() - began) * 1000
-    rankings: list[list[str]] = []
-    times: list[float] = []
-    for question in job.questions:
-        began = time.perf_counter()
-        # One more for each excluded ref: it is taken out before the ranking is cut.
-        rankings.append(ask(question.text, CUT + len(question.exclude)))
-        times.append((time.perf_counter() - began) * 1000)
-    return SideRun(side, tuple(rankings), tuple(times), index_ms)
+def _measuring(name: str, root: Path, requests: Sequence[Request], depth: int) -> Callable[[], Any]:
+    def answer() -> Any:
+        with tempfile.TemporaryDirectory(prefix="recall-bench-") as work:
+            return side(name).answer(root, Path(work), requests, depth)
+
+    return answer
 
 
-def _shown(runs: Iterator[JobRun], total: int) -> Iterator[JobRun]:
-    for number, run in enumerate(runs, 1):
-        if sys.stderr.isatty():
-            print(f"{number}/{total} {run.job.set_name}", file=sys.stderr)
-        yield run
+def _digest(root: Path) -> str:
+    digest = hashlib.sha256()
+    for ref, path in memory_files(root).items():
+        digest.update(ref.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+class _Rare:
+    """The rarest words of a question in its scope: those that fewest memories hold."""
+
+    def __init__(self) -> None:
+        self._spread: dict[Path, Counter[str]] = {}
+
+    def request(self, root: Path, question: str, form: str) -> Request:
+        if form == QUESTION:
+            return (question,)
+        if root not in self._spread:
+            self._spread[root] = Counter(
+                word
+                for path in memory_files(root).values()
+                for word in set(plain_tokens(read_memory(_text(path))))
+            )
+        spread = self._spread[root]
+        words = dict.fromkeys(plain_tokens(question))
+        order = sorted(words, key=lambda word: (spread[word] or math.inf, word))
+        return tuple(order[:RAREST]) or (question,)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")

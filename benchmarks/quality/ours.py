@@ -6,11 +6,10 @@ A fresh conversation a question: within one, a repeated search is answered with 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
+from recall.app import Recall, from_settings
 from recall.model import Root
 from recall.settings import Limits, Settings
 
@@ -21,33 +20,35 @@ _MOST = 20
 the tool's own five would be one too few. The first five are the same."""
 
 
-class NotBuilt(Exception):
-    """This checkout has no public API to measure."""
+def opened(roots: Sequence[tuple[str, Path]], cache_dir: Path, mode: str = "auto") -> Recall:
+    """Return recall over `roots` (scope, folder), indexed in `cache_dir`, in a recall mode.
 
-
-def build(roots: Sequence[tuple[str, Path]], cache_dir: Path) -> Callable[[str, int], list[str]]:
-    """Return a side that searches `roots` (scope, folder) with an index in `cache_dir`.
-
-    No configuration of this machine is read. The index is built before the answer, so that no
-    question pays for it. Raises NotBuilt where there is no recall.app to open.
+    No configuration of this machine is read. The index is built before it is returned, so that no
+    question pays for it.
     """
-    try:
-        app: Any = import_module("recall.app")
-    except ImportError as missing:
-        raise NotBuilt(f"recall.app can't be imported: {missing}") from missing
     usual = Limits()
     settings = Settings(
         roots=tuple(Root(scope, str(folder)) for scope, folder in roots),
+        mode=mode,
         limits=Limits(search_results=_MOST, search_call=_MOST * usual.search_window),
         cache_dir=str(cache_dir / "cache"),
         state_dir=str(cache_dir / "state"),
     )
-    memories = app.from_settings(settings, {}, cache_dir)
+    memories = from_settings(settings, {}, cache_dir)
     memories.session().search_memory(mode="search", keywords=["warm up"], limit=1)
+    return memories
 
-    def ask(question: str, k: int) -> list[str]:
+
+def build(
+    roots: Sequence[tuple[str, Path]], cache_dir: Path
+) -> Callable[[Sequence[str], int], list[str]]:
+    """Return what searches `roots` for keywords and returns at most so many refs, best first."""
+    memories = opened(roots, cache_dir)
+
+    def ask(keywords: Sequence[str], k: int) -> list[str]:
+        shortened = list(dict.fromkeys(shorten(keyword) for keyword in keywords))
         answer = memories.session().search_memory(
-            mode="search", keywords=[shorten(question)], limit=min(k, _MOST)
+            mode="search", keywords=shortened, limit=min(k, _MOST)
         )
         return [plain_ref(result["ref"]) for result in answer["results"]]
 

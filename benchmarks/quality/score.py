@@ -1,4 +1,4 @@
-"""What a ranking is worth, and how sure that is. Pure, standard library only.
+"""What a ranking is worth, and how sure that is. Pure.
 
 recall@5 is the mean, over the questions that have an answer, of |relevant ∩ top 5| / |relevant|:
 a question with more than five relevant memories can't reach 1, `ceiling` says how far a perfect
@@ -9,7 +9,7 @@ over questions.
 
 from __future__ import annotations
 
-import random
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,6 +26,22 @@ class QuestionScore(NamedTuple):
     reciprocal: float
     answered: bool
     ceiling: float
+
+
+CUTS = (1, 3, 5, 10)
+DEEP = max(CUTS)
+
+
+class Placed(NamedTuple):
+    """One question's measures over its first ten results; all 0 where nothing is relevant."""
+
+    recall: dict[int, float]
+    """Cut → |relevant ∩ top| / |relevant|."""
+    reciprocal: float
+    ndcg: float
+    """Of binary relevance at ten, beside the best order of as many as there are."""
+    silent: bool
+    """Nothing was answered."""
 
 
 class Interval(NamedTuple):
@@ -72,17 +88,35 @@ def score_question(
     )
 
 
+def place(ranking: Sequence[str], relevant: Sequence[str], exclude: Sequence[str] = ()) -> Placed:
+    """Return one ranking's measures at every cut."""
+    top = cut_ranking(ranking, exclude, DEEP)
+    wanted = set(relevant)
+    ranks = [rank for rank, ref in enumerate(top, 1) if ref in wanted]
+    best = sum(_gain(rank) for rank in range(1, min(len(wanted), DEEP) + 1))
+    return Placed(
+        {cut: sum(rank <= cut for rank in ranks) / len(wanted) if wanted else 0.0 for cut in CUTS},
+        1 / ranks[0] if ranks else 0.0,
+        sum(map(_gain, ranks)) / best if best else 0.0,
+        not top,
+    )
+
+
+def _gain(rank: int) -> float:
+    return 1 / math.log2(rank + 1)
+
+
 def bootstrap(values: Sequence[float], seed: int = 0, resamples: int = RESAMPLES) -> Interval:
     """Return the mean of `values` and its percentile interval; the same seed, the same answer."""
-    draw = random.Random(seed)
-    size = len(values)
-    means = sorted(sum(draw.choices(values, k=size)) / size for _ in range(resamples))
-    tail = (1 - LEVEL) / 2
-    return Interval(
-        mean=sum(values) / size,
-        low=means[int(tail * resamples)],
-        high=means[min(resamples - 1, int((1 - tail) * resamples))],
-    )
+    import numpy
+
+    drawn = numpy.random.default_rng(seed)
+    numbers = numpy.asarray(values, dtype=float)
+    size = len(numbers)
+    chosen = drawn.integers(0, size, size=(resamples, size))
+    tail = 100 * (1 - LEVEL) / 2
+    low, high = numpy.percentile(numbers[chosen].mean(axis=1), [tail, 100 - tail])
+    return Interval(float(numbers.mean()), float(low), float(high))
 
 
 def summarise(

@@ -41,8 +41,9 @@ def of_others(relevance: Relevance, found: Iterable[Read]) -> Others | None:
     questions = relevance.questions
     if not any(map(names_somebody, (one.text for one in questions.values()))):
         return None
-    texts = [(read.memory.ref, _text(read)) for read in found]
-    known = people([text for _, text in texts])
+    reads = list(found)
+    texts = [(read.memory.ref, f"{read.memory.title}\n{_text(read)}") for read in reads]
+    known = people([_text(read) for read in reads])
     answers = [
         _of_others(relevance, keyword, asked_of(one.text, known), known, texts)
         for keyword, one in questions.items()
@@ -51,8 +52,8 @@ def of_others(relevance: Relevance, found: Iterable[Read]) -> Others | None:
 
 
 def _text(read: Read) -> str:
-    memory = read.memory
-    return f"{memory.title}\n{memory.description}\n{read.parsed.body[:_LONGEST]}"
+    """Return description and body; a title may be a file's name, without capitals."""
+    return f"{read.memory.description}\n{read.parsed.body[:_LONGEST]}"
 
 
 def _of_others(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from benchmarks.quality.score import (
     bootstrap,
     cut_ranking,
     paired_difference,
+    place,
     score_question,
     summarise,
     verdict,
@@ -131,3 +134,24 @@ def test_a_summary_keeps_answerable_and_unanswerable_apart() -> None:
 def test_a_summary_without_unanswerable_questions_claims_no_share() -> None:
     """No question is not the same as no false answer."""
     assert summarise([score_question(["a"], ["a"])], [True]).false_answers is None
+
+
+def test_measures_at_every_cut_are_those_of_the_ranking() -> None:
+    """Two of three relevant ones, at places 2 and 4: worked out by hand."""
+    found = place(["a", "x", "b", "y"], ["x", "y", "z"])
+    assert found.recall == {
+        1: 0.0,
+        3: pytest.approx(1 / 3),
+        5: pytest.approx(2 / 3),
+        10: pytest.approx(2 / 3),
+    }
+    assert found.reciprocal == 0.5
+    gains = 1 / math.log2(3) + 1 / math.log2(5)
+    best = 1 + 1 / math.log2(3) + 1 / math.log2(4)
+    assert found.ndcg == pytest.approx(gains / best)
+    assert not found.silent
+
+
+def test_an_excluded_ref_takes_no_place_and_nothing_is_silence() -> None:
+    assert place(["x", "y"], ["y"], exclude=["x"]).ndcg == 1.0
+    assert place(["x"], ["y"], exclude=["x"]).silent

@@ -11,9 +11,8 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.quality.baselines import plain_tokens, read_memory
-from benchmarks.quality.measure import JobRun, SideRun, plan
+from benchmarks.quality.measure import plan
 from benchmarks.quality.ours import plain_ref, shorten
-from benchmarks.quality.report import set_report, table
 from benchmarks.quality.sets import DataError, load_set, load_sets, open_data, sample
 
 
@@ -102,42 +101,6 @@ def test_a_question_is_asked_of_its_own_scope_only(tmp_path: Path) -> None:
     labelled = load_set(write_set(tmp_path))
     jobs = plan(labelled, labelled.questions)
     assert [(job.root.name, job.positions) for job in jobs] == [("anna", (0, 2)), ("ben", (1,))]
-
-
-def test_the_report_joins_scopes_and_compares_with_the_better_baseline(tmp_path: Path) -> None:
-    """Figures are over all scopes' questions; the difference names the stronger baseline."""
-    labelled = load_set(write_set(tmp_path))
-    anna, ben = plan(labelled, labelled.questions)
-    right = [["notes/1", "notes/2"], []]
-    runs = [
-        JobRun(
-            anna,
-            (
-                SideRun("recall", tuple(right), (1.0, 1.0), 1.0),
-                SideRun("bm25s-plain", (["notes/1"], ["notes/2"]), (1.0, 1.0), 1.0),
-                SideRun("bm25s-english", ([], []), (1.0, 1.0), 1.0),
-            ),
-            {},
-        ),
-        JobRun(
-            ben,
-            tuple(
-                SideRun(side, (["a b"],), (4.0,), 1.0)
-                for side in ("recall", "bm25s-plain", "bm25s-english")
-            ),
-            {},
-        ),
-    ]
-    report = set_report(labelled, labelled.questions, runs, seed=0)
-    assert report["sides"]["recall"]["recall_at_5"]["mean"] == 1.0
-    assert report["sides"]["bm25s-plain"]["recall_at_5"]["mean"] == 0.75
-    assert report["sides"]["bm25s-plain"]["false_answers"] == 1.0
-    assert report["sides"]["recall"]["ms_per_query"] == 2.0
-    assert report["difference"]["baseline"] == "bm25s-plain"
-    assert "− bm25s-plain" in table({"packages": {}, **dict.fromkeys(MACHINE, "x")}, [report])
-
-
-MACHINE = ("processor", "cores", "memory_gib", "system", "python", "commit")
 
 
 def test_words_are_lower_cased_and_chinese_is_bigrams() -> None:

@@ -1,0 +1,70 @@
+"""Who takes part in the quality benchmark, and what each one must be able to do.
+
+A side is an object with the methods of `Side`; naming it in SIDES is all that it takes. What is not
+installed says so and is left out; what it depends on names its answers, so that kept ones of an
+older version are not taken for its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, Protocol, cast
+
+Request = tuple[str, ...]
+"""Keywords: a whole question as one, or its rarest words."""
+
+
+class Answer(NamedTuple):
+    """One request's answer: refs (path in the scope without `.md`), best first.
+
+    `tokens`: what its text costs in o200k_base, for sides whose text goes into every prompt.
+    """
+
+    refs: list[str]
+    tokens: int = 0
+
+
+class Side(Protocol):
+    """Something that ranks the memories of a folder for requests."""
+
+    def version(self) -> str:
+        """Return what the answers depend on: versions of packages, a digest of own sources."""
+
+    def absent(self) -> str | None:
+        """Return why it can't take part here; None where it can."""
+
+    def answer(self, root: Path, work: Path, requests: Sequence[Request], k: int) -> list[Answer]:
+        """Return an answer to each request, of at most `k` refs.
+
+        `root` holds one scope's memories and is never written to; `work` is an empty folder.
+        """
+
+
+OURS = "recall"
+FOCUS = "recall, focus"
+SIDES = {
+    OURS: "benchmarks.quality.side_recall:SEARCH",
+    "recall, never silent": "benchmarks.quality.side_recall:NEVER_SILENT",
+    "recall, annotated": "benchmarks.quality.side_recall:ANNOTATED",
+    FOCUS: "benchmarks.quality.side_recall:FOCUS",
+    "bm25s, plain": "benchmarks.quality.side_words:PLAIN",
+    "bm25s, stems": "benchmarks.quality.side_words:STEMS",
+    "ripgrep": "benchmarks.quality.side_words:RIPGREP",
+    "SQLite FTS5": "benchmarks.quality.side_words:FTS5",
+    "original's search": "benchmarks.quality.side_original:SEARCH",
+    "original's selection": "benchmarks.quality.side_original:SELECTION",
+}
+"""A side's name → `module:object`; the first ones are ours."""
+OWN = (OURS, "recall, never silent", "recall, annotated", FOCUS)
+QUESTION, WORDS = "question", "words"
+FORMS = (QUESTION, WORDS)
+ONE_FORM = (FOCUS, "original's selection")
+"""Sides that are asked with the user's whole question only."""
+
+
+def side(name: str) -> Side:
+    """Return a side by its name; KeyError for an unknown one."""
+    module, _, attribute = SIDES[name].partition(":")
+    return cast(Side, getattr(import_module(module), attribute))
