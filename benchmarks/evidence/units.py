@@ -17,6 +17,10 @@ from typing import Any
 from tqdm import tqdm
 
 
+def _digest(made_from: object) -> str:
+    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
+
+
 class Units:
     """The units of one run: `done(key, made_from, measure)` returns a unit's result as JSON.
 
@@ -37,12 +41,18 @@ class Units:
         JSON either way, so that a kept result and a new one look the same.
         """
         self._bar.set_description(key)
-        source = hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
-        found = self._kept(key, source)
+        found = self.kept(key, made_from)
         if found is None:
             found = json.loads(json.dumps(measure()))
-            self._keep(key, source, found)
-        self._bar.update()
+            self._keep(key, _digest(made_from), found)
+            self._bar.update()
+        return found
+
+    def kept(self, key: str, made_from: object) -> Any:
+        """Return the unit's kept result where it was made from the same; None where it was not."""
+        found = self._kept(key, _digest(made_from))
+        if found is not None:
+            self._bar.update()
         return found
 
     def close(self) -> None:

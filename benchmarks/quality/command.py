@@ -33,6 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sides", default="", metavar="A;B", help=f"only these of: {'; '.join(SIDES)}"
     )
     parser.add_argument(
+        "--kept",
+        default="",
+        metavar="A;B",
+        help="take these sides from what --work holds, and leave out what it does not",
+    )
+    parser.add_argument(
         "--limit", type=int, default=0, metavar="N", help="at most N random questions a set"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of sample and bootstrap")
@@ -44,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     sets = [name.strip() for name in args.sets.split(",") if name.strip()]
     try:
         names = _sides(args.sides)
+        _sides(args.kept)
         with open_data(args.data) as folder:
             done = _measured(folder, sets, names, args)
     except DataError as error:
@@ -68,7 +75,8 @@ def _measured(folder: Path, sets: list[str], names: list[str], args: argparse.Na
     loaded = load_sets(folder, sets)
     asked = {one.name: sample(one.questions, args.limit, args.seed) for one in loaded}
     jobs = [job for one in loaded for job in plan(one, asked[one.name])]
-    answers = measure(jobs, names, args.work)
+    kept = [name.strip() for name in args.kept.split(";") if name.strip()]
+    answers = measure(jobs, names, args.work, kept)
     figures = {
         "versions": {name: side(name).version() for name in names},
         "absent": absent,

@@ -8,7 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from benchmarks.evidence.units import Units
 from benchmarks.quality.baselines import plain_tokens, read_memory
@@ -54,11 +54,19 @@ def forms_of(name: str) -> tuple[str, ...]:
     return (QUESTION,) if name in ONE_FORM else FORMS
 
 
-def measure(jobs: Sequence[Job], names: Sequence[str], kept: Path | None) -> dict[str, Answers]:
-    """Return each set's answers; units that `kept` holds already are not measured again."""
+def measure(
+    jobs: Sequence[Job],
+    names: Sequence[str],
+    kept: Path | None,
+    only_kept: Sequence[str] = (),
+) -> dict[str, Answers]:
+    """Return each set's answers; units that `kept` holds already are not measured again.
+
+    Sides in `only_kept` take part only with what is kept of them: they are slow.
+    """
     steps = [(job, name, form) for job in jobs for name in names for form in forms_of(name)]
     units = Units(len(steps), kept)
-    found: dict[str, Answers] = {}
+    found: dict[str, dict[tuple[str, str], list[Answer | None]]] = {}
     seen: dict[Path, str] = {}
     rare = _Rare()
     for job, name, form in steps:
@@ -68,13 +76,21 @@ def measure(jobs: Sequence[Job], names: Sequence[str], kept: Path | None) -> dic
         depth = DEEP + max(len(one.exclude) for one in job.questions)
         source = [side(name).version(), seen[job.root], requests, depth]
         key = f"{job.set_name}.{job.root.name}.{name}.{form}"
-        done = units.done(key, source, _measuring(name, job.root, requests, depth))
+        if name in only_kept:
+            done = units.kept(key, source)
+            if done is None:
+                continue
+        else:
+            done = units.done(key, source, _measuring(name, job.root, requests, depth))
         total = sum(len(one.positions) for one in jobs if one.set_name == job.set_name)
-        answers = found.setdefault(job.set_name, {}).setdefault((name, form), [Answer([])] * total)
+        answers = found.setdefault(job.set_name, {}).setdefault((name, form), [None] * total)
         for position, (refs, tokens) in zip(job.positions, done, strict=True):
             answers[position] = Answer(refs, tokens)
     units.close()
-    return found
+    for answers in found.values():
+        for side_and_form in [key for key, one in answers.items() if None in one]:
+            del answers[side_and_form]  # only some scopes are kept: no figure of the set
+    return cast(dict[str, Answers], found)
 
 
 def _measuring(name: str, root: Path, requests: Sequence[Request], depth: int) -> Callable[[], Any]:

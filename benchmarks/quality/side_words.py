@@ -6,7 +6,6 @@ ripgrep, which searches the files as they are.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import subprocess
@@ -60,20 +59,16 @@ def _ripgrep(root: Path, refs: dict[str, str], question: str) -> list[str]:
     if not words:
         return []
     patterns = [part for word in words for part in ("-e", word)]
-    command = ["rg", "--json", "-i", "-F", "-g", "*.md", "--no-ignore", *patterns, str(root)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    options = ["--only-matching", "--null", "--no-heading", "--no-line-number", "--no-ignore"]
+    command = ["rg", "-i", "-F", "-g", "*.md", *options, *patterns, str(root)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     different: dict[str, set[str]] = {}
     hits: Counter[str] = Counter()
     for line in done.stdout.splitlines():
-        found = json.loads(line)
-        if found["type"] != "match":
-            continue
-        data = found["data"]
-        ref = refs.get(data["path"].get("text", ""))
-        if ref is not None:
-            matched = [m["match"].get("text", "").lower() for m in data["submatches"]]
-            different.setdefault(ref, set()).update(matched)
-            hits[ref] += len(matched)
+        path, _, word = line.partition("\0")
+        if (ref := refs.get(path)) is not None:
+            different.setdefault(ref, set()).add(word.lower())
+            hits[ref] += 1
     return sorted(different, key=lambda ref: (-len(different[ref]), -hits[ref], ref))
 
 

@@ -60,7 +60,7 @@ SIDES = {
 OWN = (OURS, "recall, never silent", "recall, annotated", FOCUS)
 QUESTION, WORDS = "question", "words"
 FORMS = (QUESTION, WORDS)
-ONE_FORM = (FOCUS, "original's selection")
+ONE_FORM = (FOCUS, "original's selection", "recall, never silent", "recall, annotated")
 """Sides that are asked with the user's whole question only."""
 
 
