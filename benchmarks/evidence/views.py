@@ -13,7 +13,10 @@ from typing import Any, Literal, Protocol, cast
 
 from benchmarks.evidence.record import Record
 
-VIEWS: dict[str, str] = {"quality": "benchmarks.quality.views"}
+VIEWS: dict[str, str] = {
+    "quality": "benchmarks.quality.views",
+    "tokens": "benchmarks.tokens.views",
+}
 """A benchmark's name → the module of its views."""
 
 

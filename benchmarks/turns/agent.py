@@ -77,9 +77,7 @@ class Agent:
         self._session.compacted()
 
     def _wanted(self, delivered: str, turn: Turn) -> list[str]:
-        focus = delivered.partition(FOCUS_HEADER)[2]
-        leaves = LEAF.findall(focus)[: 1 + self._number % 2]
-        return [ref for ref, rest in leaves if turn.kind == "same" or _PRESENT not in rest]
+        return wanted(delivered, 1 + self._number % 2, again=turn.kind == "same")
 
     def _fetch(self, refs: list[str], sent: Sent) -> None:
         answer = self._call(sent, mode="fetch", refs=refs)
@@ -98,3 +96,13 @@ class Agent:
         ]
         sent.already += sum(bool(one.get("alreadyAvailable")) for one in answer.get("results", ()))
         return answer
+
+
+def wanted(delivered: str, most: int, *, again: bool = False) -> list[str]:
+    """Return which of the first `most` leaves of a delivery's focus an agent would fetch.
+
+    Those that it does not call "already in this conversation"; with `again` these, too.
+    """
+    focus = delivered.partition(FOCUS_HEADER)[2]
+    leaves = LEAF.findall(focus)[:most]
+    return [ref for ref, rest in leaves if again or _PRESENT not in rest]

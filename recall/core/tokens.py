@@ -8,7 +8,7 @@ count one by one, 0.77 tokens each.
 A long run of base64 (a cursor, a key) is 0.68 tokens a character.
 
 The figures are fitted to o200k_base; what the estimate is off by, per kind of text, is measured
-by `python -m benchmarks tokens` and stands in docs/tokens.md: 4.9 % of a text on average over
+by `python -m benchmarks estimate` and stands in docs/tokens.md: 4.9 % of a text on average over
 1,876 texts that nothing was fitted to. 6,000 characters take 0.2 ms.
 """
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks tokens`: the token estimate beside real byte-pair encoders.
+"""`python -m benchmarks estimate`: the token estimate beside real byte-pair encoders.
 
 Texts are what a model is given: bodies as a first window holds them, code alone, trees, answers
 of the tool. They are dealt into two halves by the digest of their name. On one half the

@@ -1,0 +1,1 @@
+"""Sessions of fifty labelled questions: what enters the context, and whether the evidence does."""

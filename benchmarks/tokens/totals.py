@@ -1,0 +1,53 @@
+"""From sessions to a set's figures: the mean of its scopes' sessions, sums of its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import mean
+from typing import Any
+
+COSTS = ("characters", "tokens", "requests", "resent", "cached")
+UNITS = (0, 1)
+"""Characters and tokens of a part."""
+EVIDENCE = ("answerable", "any", "all", "whole", "relevant", "memories")
+
+
+def by_set(sessions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return, by set, how many sessions it had, and each side's figures over them.
+
+    Costs are a session's in the mean, evidence is summed over the sessions; a side that did not
+    take part in each session of a set is left out there.
+    """
+    grouped: dict[str, list[Mapping[str, Any]]] = {}
+    for name, sides in sessions.items():
+        grouped.setdefault(name.partition("/")[0], []).append(sides)
+    return {
+        name: {
+            "sessions": len(group),
+            "sides": {
+                side: _together([one[side] for one in group])
+                for side in group[0]
+                if all(side in one for one in group)
+            },
+        }
+        for name, group in grouped.items()
+    }
+
+
+def _together(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    parts = sorted({part for one in found for part in one["parts"]})
+    turns = [turn for turn in found[0]["at"] if all(turn in one["at"] for one in found)]
+    return {
+        "at": {turn: _at([one["at"][turn] for one in found]) for turn in turns},
+        "parts": {
+            part: [
+                round(mean(one["parts"].get(part, [0, 0])[unit] for one in found)) for unit in UNITS
+            ]
+            for part in parts
+        },
+    }
+
+
+def _at(found: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    costs = {name: round(mean(one[name] for one in found)) for name in COSTS}
+    return costs | {name: sum(one[name] for one in found) for name in EVIDENCE}
