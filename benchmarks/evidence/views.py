@@ -15,6 +15,7 @@ from benchmarks.evidence.record import Record
 
 VIEWS: dict[str, str] = {
     "quality": "benchmarks.quality.views",
+    "compaction": "benchmarks.compaction.views",
     "tokens": "benchmarks.tokens.views",
 }
 """A benchmark's name → the module of its views."""

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     settings = {"sets": [one.name for one in sets], "turns": turns, "seed": args.seed}
     done = record(
         "tokens",
-        _command(args),
+        command_line("tokens", args),
         {**settings, QUICK: args.quick},
         figures,
         PACKAGES,
@@ -67,14 +67,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _command(args: argparse.Namespace) -> str:
-    options = "".join(
-        f" --{name} {value}" for name, value in (("sets", args.sets), ("seed", args.seed)) if value
-    )
-    with_peers = " --venvs VENVS" if args.venvs else ""
-    return f"python -m benchmarks tokens --data DIR{with_peers}{options}" + (
-        " --quick" if args.quick else ""
-    )
+def command_line(name: str, args: argparse.Namespace) -> str:
+    """Return what makes a record again, without a path of this machine."""
+    options = [
+        *(["--venvs VENVS"] if getattr(args, "venvs", None) else []),
+        *([f"--sets {args.sets}"] if args.sets else []),
+        *([f"--seed {args.seed}"] if args.seed else []),
+        *(["--quick"] if args.quick else []),
+    ]
+    return " ".join([f"python -m benchmarks {name} --data DIR", *options])
 
 
 def _measure(

@@ -28,14 +28,14 @@ class Ours:
         self._depth = depth
         self._searches = searches
 
-    def turn(self, question: Question) -> list[Step]:
-        """Play one turn; returns its requests."""
+    def turn(self, question: Question, *, again: bool = False) -> list[Step]:
+        """Play one turn; returns its requests. With `again` it fetches what is called present."""
         delivery = self._session.begin_turn(question.text)
         self._session.confirm(delivery)
-        steps = [Step(delivered(delivery))]
+        steps = [Step(delivered(delivery), message=delivery.text)]
         if not self._depth:
             return steps
-        refs = wanted(delivery.text, self._depth)
+        refs = wanted(delivery.text, self._depth, again=again)
         if self._searches or not delivery.focus:
             words = [shorten(question.text)]
             steps.append(self._call(mode="search", keywords=words, limit=self._depth))
@@ -51,6 +51,7 @@ class Ours:
         return Step(
             {"calls": json_text(parameters), "windows": shown, "answers": _without(text, answer)},
             [body for _, body in pieces(text)],
+            text,
         )
 
 

@@ -24,6 +24,8 @@ class Step:
     texts: dict[str, str] = field(default_factory=dict)
     evidence: list[str] = field(default_factory=list)
     """The same as a model reads it: JSON decoded. Where empty, the texts are it."""
+    message: str = ""
+    """The message as it was sent, where a side keeps it."""
 
     @property
     def read(self) -> list[str]:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from recall.core.messages import FOCUS_HEADER, TREE_HEADER
 
@@ -18,7 +19,11 @@ RUN = 80
 """Characters in a row that make a repetition; pieces that are shorter repeat as a whole."""
 _END = re.compile(rf"(?m)^(?:{re.escape(FOCUS_HEADER)}|{re.escape(TREE_HEADER)}|</recall-memory>)$")
 _LEAF = re.compile(r"^[│├└─ ]*\[([^\]]+)\](.*)$")
+CLEARED = "[Old tool result content cleared]"
+"""What Qwen Code leaves of a tool's answer that it clears."""
 Key = tuple[str, str]
+Window = tuple[str, str]
+"""Ref and version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class Conversation:
     messages: list[str] = field(default_factory=list)
     current: dict[Key, list[str]] = field(default_factory=dict)
     superseded: dict[Key, list[str]] = field(default_factory=dict)
+    windows: dict[Window, list[tuple[int, int]]] = field(default_factory=dict)
+    """The runs of each version of a body that stand there, as the answers name them."""
 
     def add(self, message: str) -> Repeated:
         """Append a message; returns what of it was there before."""
@@ -51,6 +58,7 @@ class Conversation:
             total += Repeated(needless, repeated(text, before) - needless)
             self.current.setdefault(key, []).append(text)
         self.messages.append(message)
+        self._note_windows(message)
         return total
 
     def changed(self, kind: str, ref: str = "") -> None:
@@ -61,6 +69,29 @@ class Conversation:
     def compact(self, summary: str) -> None:
         """Replace all messages by a summary."""
         self.messages, self.current, self.superseded = [summary], {}, {}
+        self.windows = {}
+
+    def clear(self, kept: int) -> None:
+        """Clear the tool's answers but the newest `kept`, as hosts do to make room."""
+        answers = [i for i, one in enumerate(self.messages) if _answer(one) is not None]
+        for number in answers[: len(answers) - kept]:
+            self.messages[number] = CLEARED
+        left: dict[Key, set[str]] = {}
+        for key, text in (piece for one in self.messages for piece in pieces(one)):
+            left.setdefault(key, set()).add(text)
+        for there in (self.current, self.superseded):
+            for key, texts in there.items():
+                texts[:] = [text for text in texts if text in left.get(key, ())]
+        self.windows = {}
+        for one in self.messages:
+            self._note_windows(one)
+
+    def _note_windows(self, message: str) -> None:
+        for result in (_answer(message) or {}).get("results", ()):
+            if result.get("content") and "range" in result:
+                window = result["ref"], result["version"]
+                extent = result["range"]
+                self.windows.setdefault(window, []).append((extent["start"], extent["end"]))
 
 
 def pieces(message: str) -> Iterator[tuple[Key, str]]:
@@ -77,7 +108,7 @@ def pieces(message: str) -> Iterator[tuple[Key, str]]:
         yield from _leaves(text)
 
 
-def _answer(message: str) -> dict[str, list[dict[str, str]]] | None:
+def _answer(message: str) -> dict[str, list[dict[str, Any]]] | None:
     if not message.startswith("{"):
         return None
     found = json.loads(message)

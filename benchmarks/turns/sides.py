@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchmarks.tokens.corpus import body_of, capped
 from benchmarks.turns.agent import LONGEST, Sent
 from benchmarks.turns.script import Turn
 from recall.app import Recall
-from recall.core.legacy_index import BODIES, BODY, INDEX_BYTES, INDEX_LINES
+from recall.core.legacy_index import BODIES, BODY
 from recall.engine.session import Session
 
 NAMES = (
@@ -54,7 +55,7 @@ class Sides:
     def turn(self, turn: Turn, ours: Sent) -> dict[str, str]:
         """Return the text that each side sends in this turn."""
         whole = self._index() if self._fresh else ""
-        index = capped(whole)
+        index = "\n".join(capped(whole.splitlines()))
         everything = "\n".join(map(_read, self._files.values())) if self._fresh else ""
         self._fresh = False
         files = [_read(self._files[ref]) for ref in ours.read if self._is_new(ref, self._read)]
@@ -99,19 +100,9 @@ class Sides:
         return [one["ref"] for one in answer["results"]]
 
 
-def capped(index: str) -> str:
-    """Return as much of an index as a host loads: whole lines."""
-    lines = index.splitlines()[:INDEX_LINES]
-    while lines and len("\n".join(lines).encode()) > INDEX_BYTES:
-        lines.pop()
-    return "\n".join(lines)
-
-
 def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
 
 
 def _body(path: Path) -> str:
-    text = _read(path)
-    _, fence, body = text.removeprefix("---\n").partition("\n---\n")
-    return (body if fence and text.startswith("---\n") else text).strip()[:BODY]
+    return body_of(_read(path))[:BODY]

@@ -167,5 +167,5 @@ def test_the_command_writes_a_record_that_can_be_shown(tmp_path: Path) -> None:
     assert str(tmp_path) not in record.command
     shown = views_of(record)
     assert {"curve", "cumulative"} <= set(shown.charts)
-    assert 0 < float(shown.figures["tokens-10-share-of-eager"])
+    assert float(shown.figures["tokens-10-share-of-eager"]) > 0
     assert (out / "tokens-curve.svg").is_file()

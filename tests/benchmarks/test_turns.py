@@ -13,7 +13,6 @@ from benchmarks.turns.conversation import Conversation, Repeated, pieces, repeat
 from benchmarks.turns.play import play
 from benchmarks.turns.report import break_even
 from benchmarks.turns.script import Turn, all_new, mixed
-from benchmarks.turns.sides import capped
 from benchmarks.turns.stage import Asked, Stage, build
 from recall.core.tokens import estimate_tokens
 
@@ -81,14 +80,6 @@ def test_break_even_names_every_turn_in_which_ours_is_dearer() -> None:
     assert break_even([1, 4, 5], [3, 3, 3]) == "dearer from turn 2 on"
     assert break_even([4, 4, 5], [3, 5, 6]) == "dearer in turns 1 to 1"
     assert break_even([4, 4, 5, 9], [3, 5, 4, 4]) == "dearer in turns 1 to 1 and from turn 3 on"
-
-
-def test_an_index_is_capped_as_a_host_does() -> None:
-    """200 lines, and 25 KB, whichever is less; lines stay whole."""
-    assert len(capped("line\n" * 500).splitlines()) == 200
-    long = capped("\n".join(["词" * 100] * 150))
-    assert 24_500 < len(long.encode()) <= 25_000
-    assert set(long.splitlines()) == {"词" * 100}
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Sessions whose host compacts: what is sent again without need, and what is withheld."""
