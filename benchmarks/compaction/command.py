@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import bpe
-from benchmarks.compaction.play import PLAYED, asked_again, play
+from benchmarks.compaction.play import COMPACTS, PLAYED, asked_again, play
 from benchmarks.evidence.publish import add_evidence_arguments, publish
 from benchmarks.evidence.record import QUICK, record
 from benchmarks.evidence.units import Units
@@ -72,12 +72,11 @@ def _measure(found: list[Corpus], args: argparse.Namespace, count: Count) -> dic
 
 
 def session(corpus: Corpus, count: Count, seed: int) -> list[dict[str, Any]]:
-    """Return the figures of every script, host and protocol over one scope."""
+    """Return the figures of each script, host and protocol over one scope."""
     bodies = {ref: flat(corpus.body(ref)) for ref in corpus.files}
-    scripts = {
-        "as asked": list(corpus.questions),
-        "asked again": asked_again(corpus.questions, seed),
-    }
+    again = asked_again(corpus.questions, seed)
+    played = [("as asked", corpus.questions, *way) for way in PLAYED if way[0] == COMPACTS]
+    played += [("asked again", again, *way) for way in PLAYED]
     with (
         tempfile.TemporaryDirectory(prefix="recall-compaction-") as folder,
         corpus.open(Path(folder)) as recall,
@@ -89,8 +88,7 @@ def session(corpus: Corpus, count: Count, seed: int) -> list[dict[str, Any]]:
                 "protocol": protocol,
                 **play(recall, turns, bodies, host, protocol, count),
             }
-            for script, turns in scripts.items()
-            for host, protocol in PLAYED
+            for script, turns, host, protocol in played
         ]
 
 

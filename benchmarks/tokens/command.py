@@ -93,7 +93,8 @@ def _measure(
             {**describe(PACKAGES), **asked},
             partial(session, corpus, count, depths),
         )
-        for peer in sides:
+    for peer in sides:
+        for corpus in found:
             answers = units.done(
                 f"tokens {peer.name} {corpus.name}",
                 {**asked, "peer": peer.version},

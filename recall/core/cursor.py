@@ -78,16 +78,17 @@ class CursorSigner:
             return self._sign("memory", cursor, _memory)
         return self._sign("branch", cursor, _branch)
 
-    def read_memory(self, token: str, ref: str) -> MemoryCursor:
+    def read_memory(self, token: str, ref: str, bound: str = "") -> MemoryCursor:
         """Return the cursor that `token` is. Raises InvalidCursor unless it was issued for `ref`.
 
+        `bound` is what it was issued for, where that stands for the ref.
         Whether the memory has changed since is for the caller to see, by the version.
         """
         cursor = _memory(self._open("memory", token))
         if cursor is None:
             raise _invalid("Not a cursor into a memory that was issued here.", ref)
-        if cursor.ref != ref:
-            raise _invalid(f"The cursor was issued for another memory, {cursor.ref:.200}.", ref)
+        if cursor.ref != (bound or ref):
+            raise _invalid(f"The cursor was issued for another memory{_named(cursor)}.", ref)
         return cursor
 
     def read_branch(self, token: str, category: str, scopes: Sequence[str]) -> BranchCursor:
@@ -164,6 +165,11 @@ def _branch(payload: Any) -> BranchCursor | None:
 
 def _is_offset(value: Any) -> bool:
     return type(value) is int and 0 <= value <= FARTHEST
+
+
+def _named(cursor: MemoryCursor) -> str:
+    """Return which memory a cursor is for, where it does not name it by a digest only."""
+    return "" if cursor.ref.startswith("#") else f", {cursor.ref:.200}"
 
 
 def _invalid(message: str, ref: str | None = None) -> InvalidCursor:

@@ -24,7 +24,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from recall.core.messages import FOCUS_HEADER, say
 from recall.core.residency import BodyState
-from recall.core.sink import category_label, metadata, safe_ref
+from recall.core.sink import ELLIPSIS, category_label, metadata, safe_ref
 from recall.core.tokens import estimate_tokens
 from recall.model import SHOWN_TITLE, Memory
 from recall.structs import Struct, replace
@@ -109,9 +109,12 @@ def _leaf(one: Chosen, branch: str, margin: str, language: str) -> list[str]:
     name = f"{branch}[{safe_ref(memory.ref)}]"
     if one.described:
         return [f"{name} ({state})" if state else name]
-    lines = [f"{name} {metadata(memory.title, SHOWN_TITLE)}"]
+    title, description = metadata(memory.title, SHOWN_TITLE), metadata(memory.description)
+    if description.startswith(title.removesuffix(ELLIPSIS)):
+        title, description = description, ""  # it begins with the title: once is enough
+    lines = [f"{name} {title}"]
     details = [
-        ("focus.description", "text", metadata(memory.description)),
+        ("focus.description", "text", description),
         ("focus.keywords", "items", _listed(memory.keywords)),
         ("focus.scenarios", "items", _listed(memory.usage_scenarios)),
     ]

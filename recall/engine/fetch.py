@@ -95,7 +95,7 @@ class _Fetch:
         """Return where the window starts, and where it must end if a cursor says so."""
         if cursor is None:
             return 0, None
-        place = self._signer.read_memory(cursor, bound_ref(ref))
+        place = self._signer.read_memory(cursor, ref, bound_ref(ref))
         if place.version != parsed.version:
             raise StaleCursor(ref, issued=place.version, current=parsed.version)
         return place.offset, place.until

@@ -23,7 +23,10 @@ from recall.structs import Struct
 _SMALLEST = 200
 """A turn's last characters are not worth a call: a window is not cut below this for them."""
 _LONG_REF = 512
-"""Longer refs stand in cursors by their digest, so that an answer stays under its bound."""
+"""Longer refs have no `continuation`, so that an answer stays under its bound."""
+_BOUND = 16
+"""Hex digits of a ref's digest in a cursor. A result holds up to three cursors, and base64 is dear:
+measured on notes with refs of 70 characters, whole refs made them longer than the windows."""
 
 
 class Piece(Struct):
@@ -153,10 +156,14 @@ def spared(answer: Mapping[str, Any], limits: Limits) -> int:
 
 
 def bound_ref(ref: str) -> str:
-    """Return what a cursor is bound to: the ref, or for a very long one its digest."""
-    if len(ref) <= _LONG_REF:
+    """Return what a cursor is bound to: the ref, or its digest where that is shorter.
+
+    No ref begins like a digest: each begins with its scope's name. That the memory is the same is
+    also the version's matter, which a cursor names as well.
+    """
+    if len(ref) <= _BOUND:
         return ref
-    return "sha256:" + hashlib.sha256(ref.encode("utf-8", "surrogatepass")).hexdigest()
+    return "#" + hashlib.sha256(ref.encode("utf-8", "surrogatepass")).hexdigest()[:_BOUND]
 
 
 def _range(start: int, end: int, total: int) -> dict[str, int]:

@@ -26,6 +26,9 @@ from recall.settings import Settings
 from recall.structs import replace
 
 _ENVELOPE = 1_200
+_SHOWN_KEYWORD = 64
+"""Characters of a keyword beside each of its matches: the longest that the original takes. Ours may
+be whole questions; the caller knows which, and each result would repeat them."""
 _WINDOW_COST = 2
 """JSON characters that a window may take per character of its limit."""
 
@@ -187,7 +190,7 @@ class _Search:
     def _matches(self, parsed: Parsed, folded: str) -> list[Match]:
         found = []
         for keyword, matcher in self._matchers.items():
-            shown = sink.metadata(keyword, 200)
+            shown = sink.metadata(keyword, _SHOWN_KEYWORD)
             match = matcher.match(shown, parsed.metadata, folded)
             if match is not None:
                 found.append(match._replace(kind="fuzzy") if self._found.fuzzy else match)

@@ -39,6 +39,16 @@ def test_a_leaf_is_described_by_its_metadata() -> None:
     assert focus.described == (STAGING,)
 
 
+@pytest.mark.parametrize("title", ["The depot opens late", "The depot…", "The depot opens late."])
+def test_a_title_that_the_description_begins_with_is_said_once(title: str) -> None:
+    """Of a title that is its description, or the start of it, the description is left."""
+    memory = make_memory("project:a.md", title=title, description="The depot opens late.")
+    focus = render_focus([Chosen(memory)])
+    assert focus is not None
+    assert "[project:a.md] The depot opens late.\n" in f"{focus.text}\n"
+    assert focus.text.count("The depot") == 1
+
+
 def test_a_described_leaf_is_named_by_its_ref_alone() -> None:
     """What stands in the conversation already is not described again."""
     focus = render_focus([Chosen(STAGING, described=True)])
