@@ -13,7 +13,7 @@ from benchmarks import bpe
 from benchmarks.compaction.play import COMPACTS, PLAYED, asked_again, play
 from benchmarks.evidence.publish import add_evidence_arguments, publish
 from benchmarks.evidence.record import QUICK, record
-from benchmarks.evidence.units import Units
+from benchmarks.evidence.units import Units, source_digest
 from benchmarks.machine import describe
 from benchmarks.quality.sets import DataError, load_sets, open_data
 from benchmarks.tokens.command import command_line
@@ -62,7 +62,12 @@ def _measure(found: list[Corpus], args: argparse.Namespace, count: Count) -> dic
     sessions = {
         corpus.name: units.done(
             f"compaction {corpus.name}",
-            {**describe(PACKAGES), "turns": corpus.turns, "seed": args.seed},
+            {
+                **describe(PACKAGES),
+                "turns": corpus.turns,
+                "seed": args.seed,
+                "commit": source_digest("recall"),
+            },
             partial(session, corpus, count, args.seed),
         )
         for corpus in found
@@ -75,7 +80,7 @@ def session(corpus: Corpus, count: Count, seed: int) -> list[dict[str, Any]]:
     """Return the figures of each script, host and protocol over one scope."""
     bodies = {ref: flat(corpus.body(ref)) for ref in corpus.files}
     again = asked_again(corpus.questions, seed)
-    played = [("as asked", corpus.questions, *way) for way in PLAYED if way[0] == COMPACTS]
+    played = [("as asked", list(corpus.questions), *way) for way in PLAYED if way[0] == COMPACTS]
     played += [("asked again", again, *way) for way in PLAYED]
     with (
         tempfile.TemporaryDirectory(prefix="recall-compaction-") as folder,

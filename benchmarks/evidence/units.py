@@ -17,6 +17,18 @@ from typing import Any
 from tqdm import tqdm
 
 
+def source_digest(*folders: str) -> str:
+    """Return a digest of the programs in these folders of the checkout: what a result is made by.
+
+    A commit that changes none of them (a page, a test) leaves what was measured as it is.
+    """
+    root = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256()
+    for path in sorted(path for folder in folders for path in (root / folder).rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
 def _digest(made_from: object) -> str:
     return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
 

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks import bpe
 from benchmarks.evidence.publish import add_evidence_arguments, publish
 from benchmarks.evidence.record import QUICK, record
-from benchmarks.evidence.units import Units
+from benchmarks.evidence.units import Units, source_digest
 from benchmarks.machine import describe
 from benchmarks.quality.sets import DataError, load_sets, open_data
 from benchmarks.tokens import peers
@@ -90,7 +90,7 @@ def _measure(
     for corpus in found:
         sessions[corpus.name] = units.done(
             f"tokens {corpus.name}",
-            {**describe(PACKAGES), **asked},
+            {**describe(PACKAGES), **asked, "commit": source_digest("recall")},
             partial(session, corpus, count, depths),
         )
     for peer in sides:
