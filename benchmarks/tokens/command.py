@@ -16,8 +16,9 @@ from benchmarks.machine import describe
 from benchmarks.quality.sets import DataError, load_sets, open_data
 from benchmarks.tokens import peers
 from benchmarks.tokens.corpus import Corpus, corpora
+from benchmarks.tokens.details import details
 from benchmarks.tokens.measure import DEPTHS, given, session
-from benchmarks.tokens.totals import by_set
+from benchmarks.tokens.totals import apart_by_set, by_set
 
 HELP = "sessions of 50 labelled questions: tokens by turn and the evidence they bring, by side"
 TURNS, QUICK_TURNS = 50, 10
@@ -83,15 +84,20 @@ def _measure(
 ) -> dict[str, Any]:
     sides = [] if args.quick else peers.installed(args.venvs)
     depths = QUICK_DEPTHS if args.quick else DEPTHS
-    units = Units(len(found) * (1 + len(sides)), args.work)
+    units = Units(len(found) * (2 + len(sides)), args.work)
     asked = {"turns": turns, "seed": args.seed, "depths": depths}
+    made_by = {**describe(PACKAGES), "commit": source_digest("recall")}
     sessions: dict[str, dict[str, Any]] = {}
+    apart: dict[str, dict[str, Any]] = {}
     absent: dict[str, str] = {}
     for corpus in found:
         sessions[corpus.name] = units.done(
             f"tokens {corpus.name}",
-            {**describe(PACKAGES), **asked, "commit": source_digest("recall")},
+            {**made_by, **asked},
             partial(session, corpus, count, depths),
+        )
+        apart[corpus.name] = units.done(
+            f"tokens details {corpus.name}", {**made_by, **asked}, partial(details, corpus, count)
         )
     for peer in sides:
         for corpus in found:
@@ -105,4 +111,4 @@ def _measure(
             else:
                 sessions[corpus.name][peer.name] = given(corpus, answers["texts"], count)
     units.close()
-    return {"sets": by_set(sessions), "absent": absent}
+    return {"sets": by_set(sessions), "details": apart_by_set(apart), "absent": absent}

@@ -34,17 +34,30 @@ def by_set(sessions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def apart_by_set(sessions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return, by set and way of reading, each piece's characters and tokens a session."""
+    grouped: dict[str, list[Mapping[str, Any]]] = {}
+    for name, ways in sessions.items():
+        grouped.setdefault(name.partition("/")[0], []).append(ways)
+    return {
+        name: {way: _pieces([one[way] for one in group]) for way in group[0]}
+        for name, group in grouped.items()
+    }
+
+
+def _pieces(found: Sequence[Mapping[str, Sequence[int]]]) -> dict[str, list[int]]:
+    names = sorted({name for one in found for name in one})
+    return {
+        name: [round(mean(one.get(name, (0, 0))[unit] for one in found)) for unit in UNITS]
+        for name in names
+    }
+
+
 def _together(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    parts = sorted({part for one in found for part in one["parts"]})
     turns = [turn for turn in found[0]["at"] if all(turn in one["at"] for one in found)]
     return {
         "at": {turn: _at([one["at"][turn] for one in found]) for turn in turns},
-        "parts": {
-            part: [
-                round(mean(one["parts"].get(part, [0, 0])[unit] for one in found)) for unit in UNITS
-            ]
-            for part in parts
-        },
+        "parts": _pieces([one["parts"] for one in found]),
     }
 
 

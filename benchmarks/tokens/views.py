@@ -46,6 +46,8 @@ def views(figures: Figures) -> Views:
             "evidence": _evidence(sets, last),
             "by-set": _by_set(sets, last),
             "parts": _parts(sets),
+            "details": _details(figures.get("details", {})),
+            "peers": _peers(sets, last),
             "absent": _absent(figures),
         },
         charts={"curve": _curve(sets, last), "cumulative": _lines(sets)},
@@ -131,14 +133,8 @@ def _by_set(sets: Figures, turn: str) -> Table:
     sides = (OURS, READ, "recall search 3", "index", "whole index read 3", "eager", "bm25 3")
     rows = []
     for name, one in sets.items():
-        cells = [one["sides"][side]["at"][turn] for side in sides if side in one["sides"]]
-        rows.append(
-            [
-                name,
-                *(f"{at['tokens']:,} / {at['any'] / max(1, at['answerable']):.2f}" for at in cells),
-                _ratio(one, OURS),
-            ]
-        )
+        ends = [one["sides"][side]["at"][turn] for side in sides if side in one["sides"]]
+        rows.append([name, *map(_tokens_and_share, ends), _ratio(one, OURS)])
     there = [side for side in sides if side in next(iter(sets.values()))["sides"]]
     return Table(
         f"By set: tokens after {turn} turns / share of questions with evidence",
@@ -172,6 +168,51 @@ def _parts(sets: Figures) -> Table:
         rows,
         "`answers` is the JSON around the windows: refs, ranges, cursors, source status.",
     )
+
+
+def _details(apart: Figures) -> Table:
+    rows = []
+    for way in dict.fromkeys(way for one in apart.values() for way in one):
+        names = sorted({name for one in apart.values() for name in one[way]})
+        sizes = {
+            name: [
+                mean(one[way].get(name, (0, 0))[unit] for one in apart.values()) for unit in (0, 1)
+            ]
+            for name in names
+        }
+        whole = sum(tokens for _, tokens in sizes.values())
+        rows += [
+            [f"{way}: {name}", f"{size:,.0f}", f"{tokens:,.0f}", f"{100 * tokens / whole:.1f} %"]
+            for name, (size, tokens) in sorted(sizes.items(), key=lambda one: -one[1][1])
+        ]
+    return Table(
+        "Where ours go, piece by piece, a session in the mean over the sets",
+        ["piece", "characters", "tokens", "of all"],
+        rows,
+    )
+
+
+def _peers(sets: Figures, turn: str) -> Table:
+    sides = ("recall search 3", "recall search 5", "bm25 3", "basic-memory", "reme-ai")
+    rows = []
+    for name, one in sets.items():
+        if not {"basic-memory", "reme-ai"} & one["sides"].keys():
+            continue
+        ends = [one["sides"].get(side, {}).get("at", {}).get(turn) for side in sides]
+        rows.append([name, *(_tokens_and_share(at) for at in ends)])
+    return Table(
+        f"Beside peers' search tools: tokens after {turn} turns / share of questions with evidence",
+        ["set", *sides],
+        rows,
+        "One call a turn with the question as it is. basic-memory's text names notes and shows no "
+        "body: an agent would read them afterwards, which is not counted.",
+    )
+
+
+def _tokens_and_share(at: Figures | None) -> str:
+    if at is None:
+        return "–"
+    return f"{at['tokens']:,} / {at['any'] / max(1, at['answerable']):.2f}"
 
 
 def _absent(figures: Figures) -> Table:

@@ -13,6 +13,7 @@ from benchmarks.evidence.views import views_of
 from benchmarks.quality.sets import load_set
 from benchmarks.tokens import command
 from benchmarks.tokens.corpus import Corpus, capped, corpora, listed
+from benchmarks.tokens.details import taken_apart
 from benchmarks.tokens.evidence import RUN, Watch, flat, holds
 from benchmarks.tokens.measure import play, session
 from benchmarks.tokens.ours import Ours
@@ -169,3 +170,18 @@ def test_the_command_writes_a_record_that_can_be_shown(tmp_path: Path) -> None:
     assert {"curve", "cumulative"} <= set(shown.charts)
     assert float(shown.figures["tokens-10-share-of-eager"]) > 0
     assert (out / "tokens-curve.svg").is_file()
+
+
+def test_what_ours_cost_is_taken_apart_whole(corpus: Corpus, tmp_path: Path) -> None:
+    """The pieces of a focus and of an answer are all of it but glue, and none is counted twice."""
+    with corpus.open(tmp_path) as recall:
+        agent = Ours(recall.session(), 2, searches=True)
+        steps = [step for question in corpus.questions[:5] for step in agent.turn(question)]
+    for step in steps:
+        pieces = [
+            text for name, text in taken_apart(step.texts, step.message) if "calls" not in name
+        ]
+        size = sum(map(len, pieces))
+        assert 0.85 * len(step.message) <= size <= len(step.message)
+    names = {name for step in steps for name, _ in taken_apart(step.texts, step.message)}
+    assert {"tree", "fence", "focus: refs", "windows", "answer: source status"} <= names
