@@ -67,13 +67,17 @@ def _json_escape(match: re.Match[str]) -> str:
 def json_text(value: Any, *, indent: int | None = None) -> str:
     """Return `value` as JSON text in which nothing dangerous stands raw.
 
+    Without `indent` no blank stands between its tokens: of an answer's tokens (o200k_base) these
+    were 6 to 13 % on three labelled sets.
+
     Controls, bidi controls, line and paragraph separators, surrogates and the `<` of what looks
     like a prompt's wrapper tag are `\\uXXXX` escapes; everything else stays readable. `json.loads`
     gives the value back; only a high surrogate followed by a low one, which JSON can't keep apart
     from the character that they spell, comes back as that character. Raises ValueError for NaN
     and infinities.
     """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    marks = (",", ":") if indent is None else None
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=marks)
     if text.isascii() and "<" not in text and "\x7f" not in text:
         return text
     return _json_raw().sub(_json_escape, text)
