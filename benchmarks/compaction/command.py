@@ -66,7 +66,7 @@ def _measure(found: list[Corpus], args: argparse.Namespace, count: Count) -> dic
                 **describe(PACKAGES),
                 "turns": corpus.turns,
                 "seed": args.seed,
-                "commit": source_digest("recall"),
+                "commit": source_digest("recall", "benchmarks/compaction"),
             },
             partial(session, corpus, count, args.seed),
         )

@@ -1,7 +1,7 @@
 """One session under one host and one protocol: what its messages repeat and withhold.
 
 Hosts: `compacts` replaces the whole history by a summary every ten turns; `clears` does that, and
-five turns after each (and after the start) clears the tool's answers but the newest five.
+five turns after each (and after the start) clears the tool's answers but the newest two.
 
 Protocols: `told` (recall, `compacted()` at each compaction), `reconciled` (recall, never told; it
 is handed the messages that are left, `reconcile(messages)`), `anew` (no residency: every focus
@@ -27,7 +27,7 @@ from benchmarks.turns.conversation import Conversation, Repeated
 from recall.app import Recall
 from recall.engine.session import Session
 
-EVERY, KEPT, DEPTH = 10, 5, 2
+EVERY, KEPT, DEPTH = 10, 2, 2
 """Turns between compactions; answers that a host keeps; leaves that the agent reads in a turn."""
 TOLD, RECONCILED, ANEW, FOR_EVER = "told", "reconciled", "anew", "for ever"
 COMPACTS, CLEARS = "compacts", "clears"
