@@ -18,9 +18,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import corpus
+from benchmarks.figure import Figure
 from benchmarks.hooks import Place
 from benchmarks.machine import describe, one_line
-from benchmarks.speed import Figure
 from recall.app import Recall
 from recall.core.audit import DELIVERED, Entry
 from recall.disk.auditlog import AuditLog

@@ -23,7 +23,7 @@ from typing import TypeVar
 from benchmarks import bpe
 from benchmarks.archives import MissingCorpus, unpacked
 from benchmarks.machine import describe, one_line
-from benchmarks.speed import opened
+from benchmarks.opening import opened
 from recall.core import tokens
 from recall.core.frontmatter import is_binary
 from recall.core.sink import json_text

@@ -22,15 +22,16 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import corpus
+from benchmarks.figure import Figure
 from benchmarks.machine import describe, one_line
-from benchmarks.speed import Figure
 from recall.disk import rendezvous
 
 HELP = "a hook's process, beside a server and alone, as a multiple of `python -c pass`"
 _BARS = {1_000: 4.0, 10_000: 6.0}
 """DESIGN.md, section 16, and issue 3: memories → times `python -c pass`."""
 _WAIT_S = 120.0
-_PROMPTS = {
+_TOO_LONG_MS = 5_000
+PROMPTS = {
     "a question": ("UserPromptSubmit", {"prompt": "how do we deploy the build server config"}),
     "a greeting": ("UserPromptSubmit", {"prompt": "thanks, go on"}),
     "a resumed session": ("SessionStart", {"source": "resume"}),
@@ -64,10 +65,14 @@ def run(args: argparse.Namespace) -> int:
 class Place:
     """A project with so many memories, and the environment of its host."""
 
-    def __init__(self, folder: Path, count: int) -> None:
+    def __init__(self, folder: Path, count: int, memories: Path | None = None) -> None:
+        """`memories` are copied; without them, `count` are made up."""
         self.project = folder / "shop"
         self.session = "s1"
-        corpus.write(self.project / ".recall" / "memory", count)
+        if memories is None:
+            corpus.write(self.project / ".recall" / "memory", count)
+        else:
+            shutil.copytree(memories, self.project / ".recall" / "memory")
         runtime = folder / "run"
         runtime.mkdir(mode=0o700)
         self.env = {
@@ -81,7 +86,7 @@ class Place:
 
     def hook(self, name: str) -> float:
         """Run one hook; returns how long it took, in ms."""
-        event, more = _PROMPTS[name]
+        event, more = PROMPTS[name]
         given = {
             "session_id": self.session,
             "cwd": str(self.project),
@@ -89,6 +94,12 @@ class Place:
         } | more
         program = [self._program] if self._program else [sys.executable, "-m", "recall"]
         return self._run([*program, "hook", event, "--host", "claude-code"], json.dumps(given))
+
+    def warm(self) -> None:
+        """Index all of it: a hook that takes too long leaves the rest to the next."""
+        while self.hook("a question") > _TOO_LONG_MS:
+            pass
+        self.hook("a question")
 
     def bare(self) -> float:
         """Run a Python that does nothing; returns how long it took, in ms."""
@@ -133,14 +144,12 @@ class Place:
 
 def _measured(place: Place, count: int, rounds: int) -> Iterator[Figure]:
     bar = _BARS.get(count)
-    place.hook("a question")  # the first index; a hook that takes too long leaves the rest
-    while place.hook("a question") > 5_000:
-        pass
+    place.warm()
     with place.server():
         place.hook("a question")
-        for name in _PROMPTS:
+        for name in PROMPTS:
             yield _figure(place, name, f"{count}: {name}, beside a server", rounds, bar)
-    for name in _PROMPTS:
+    for name in PROMPTS:
         yield _figure(place, name, f"{count}: {name}, alone", rounds, bar)
 
 

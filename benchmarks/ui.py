@@ -25,8 +25,8 @@ from statistics import median
 from typing import Any
 
 from benchmarks import corpus
+from benchmarks.figure import Figure
 from benchmarks.machine import describe, one_line
-from benchmarks.speed import Figure
 
 HELP = "the page's time to first byte and to interactive, as multiples of a bare Starlette page"
 _WAIT_S = 600.0

@@ -14,8 +14,10 @@ from typing import Any, Literal, Protocol, cast
 from benchmarks.evidence.record import Record
 
 VIEWS: dict[str, str] = {
-    "quality": "benchmarks.quality.views",
     "compaction": "benchmarks.compaction.views",
+    "quality": "benchmarks.quality.views",
+    "scale": "benchmarks.pace.scale_views",
+    "speed": "benchmarks.pace.speed_views",
     "tokens": "benchmarks.tokens.views",
 }
 """A benchmark's name → the module of its views."""
