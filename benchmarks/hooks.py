@@ -84,8 +84,8 @@ class Place:
         self.env |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
         self._program = shutil.which("recall", path=str(Path(sys.executable).parent))
 
-    def hook(self, name: str) -> float:
-        """Run one hook; returns how long it took, in ms."""
+    def hook(self, name: str, *, silent: bool = True) -> float:
+        """Run one hook; returns how long it took, in ms. `silent`: it must complain of nothing."""
         event, more = PROMPTS[name]
         given = {
             "session_id": self.session,
@@ -93,11 +93,12 @@ class Place:
             "hook_event_name": event,
         } | more
         program = [self._program] if self._program else [sys.executable, "-m", "recall"]
-        return self._run([*program, "hook", event, "--host", "claude-code"], json.dumps(given))
+        command = [*program, "hook", event, "--host", "claude-code"]
+        return self._run(command, json.dumps(given), silent=silent)
 
     def warm(self) -> None:
-        """Index all of it: a hook that takes too long leaves the rest to the next."""
-        while self.hook("a question") > _TOO_LONG_MS:
+        """Index all of it: a hook that takes too long says so, and leaves the rest to the next."""
+        while self.hook("a question", silent=False) > _TOO_LONG_MS:
             pass
         self.hook("a question")
 
@@ -105,7 +106,7 @@ class Place:
         """Run a Python that does nothing; returns how long it took, in ms."""
         return self._run([sys.executable, "-c", "pass"], "")
 
-    def _run(self, command: list[str], given: str) -> float:
+    def _run(self, command: list[str], given: str, *, silent: bool = True) -> float:
         start = time.perf_counter()
         done = subprocess.run(
             command,
@@ -116,7 +117,7 @@ class Place:
             check=True,
         )
         took = (time.perf_counter() - start) * 1_000
-        assert not done.stderr, done.stderr.decode()
+        assert not (silent and done.stderr), done.stderr.decode()
         return took
 
     @contextmanager

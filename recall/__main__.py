@@ -29,11 +29,19 @@ def main() -> None:
 
 
 def _end(code: int) -> NoReturn:
-    """Exit; to take the interpreter apart takes 8 ms, and often nobody wants to be called."""
-    if "atexit" not in sys.modules:
-        sys.stderr.flush()
-        os._exit(code)
-    sys.exit(code)
+    """Exit, and call first what wants to be; to take the interpreter apart takes 8 ms more."""
+    threading = sys.modules.get("threading")
+    if threading is not None and threading.active_count() > 1:
+        sys.exit(code)
+    registered = sys.modules.get("atexit")
+    if registered is not None:
+        registered._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:  # noqa: SIM105 - contextlib is a slow import
+            stream.flush()
+        except (OSError, ValueError):
+            pass  # nobody reads it any more
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
@@ -97,6 +96,8 @@ class Migrating(Auditing):
         way, nothing more happens. `close`, or the end of the process, ends it between two files.
         """
         if self._migration is None:
+            import atexit  # a hook's process has no use for either
+
             from recall.engine.background import Background
 
             self._migration = background = Background(self._migrate)
@@ -118,6 +119,8 @@ class Migrating(Auditing):
     def _end_migration(self) -> None:
         migration, self._migration = self._migration, None
         if migration is not None:
+            import atexit
+
             migration.end()
             atexit.unregister(migration.end)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from recall.structs import Struct, field
+from recall.tuples import NamedTuple
 
 SCOPES = ("project", "user", "team")
 """Every listing keeps this order."""

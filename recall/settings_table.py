@@ -7,7 +7,7 @@ against it.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from recall.model import SCOPES, TRACKS, TYPES, UNCATEGORIZED, Taxonomy
 from recall.settings import (
@@ -21,6 +21,7 @@ from recall.settings import (
     Limits,
     Mem0,
 )
+from recall.tuples import NamedTuple
 
 PROJECT_ROUTER = 10_000
 """The largest tree, in characters, that a project's own file may ask for: what Claude Code lets

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from recall.core.digest import sha256
+from recall.tuples import NamedTuple
 
 GENESIS = "0" * 64
 """What the first row follows."""

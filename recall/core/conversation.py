@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 from recall.core import modes
 from recall.core.modes import Mode, Moved, Step
@@ -15,6 +14,7 @@ from recall.core.residency import Residency
 from recall.core.spending import Cost, Spent
 from recall.model import Memory
 from recall.structs import Struct, field, replace
+from recall.tuples import NamedTuple
 
 PENDING_KEPT = 8
 """Prepared deliveries that may wait for their confirmation; older ones count as rolled back."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+
+from recall.tuples import NamedTuple
 
 _LOGS = ("hook_success", "hook_non_blocking_error", "hook_blocking_error", "hook_cancelled")
 """Claude Code's attachments that record a hook's run, its output among them."""

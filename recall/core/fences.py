@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
 
 from recall.core.headlines import MAX_APPARENT, apparent, judge, starts_like_keys
 from recall.core.lazy import pattern
 from recall.model import Fault
+from recall.tuples import NamedTuple
 
 MAX_HEAD = 1 << 20
 """A YAML head's closing fence is looked for this far, in bytes."""

@@ -5,7 +5,7 @@ What is written here was seen with the real hosts; docs/hosts.md says how, and w
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from recall.tuples import NamedTuple
 
 EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact", "SessionEnd"),

@@ -11,7 +11,9 @@ Values in, values out: each function returns the mode and the steps that were ma
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any
+
+from recall.tuples import NamedTuple
 
 AUTO, LEGACY, STRUCTURED = "auto", "legacy", "structured"
 PREPARE, CONFIRM, COMMIT, ROLLBACK = "prepare", "confirm", "commit", "rollback"

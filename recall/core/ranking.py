@@ -8,12 +8,12 @@ those that answer one; and of two memories with the same body the second one wai
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from recall.core.matching import fold, squeezed
 from recall.core.question import Question
 from recall.model import Memory
 from recall.structs import Struct
+from recall.tuples import NamedTuple
 
 SHORT = 4
 """A question of at most so many terms is meant whole: a memory with all of them comes first."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from recall.core.audit import Entry, detail_text
+from recall.tuples import NamedTuple
 
 Find = Callable[[str], Sequence[tuple[str, int, int]]]
 """Returns kind, start and end of each secret in a text, in characters."""

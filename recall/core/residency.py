@@ -10,9 +10,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from recall.structs import Struct, field
+from recall.tuples import NamedTuple
 
 BodyState = Literal["absent", "partial", "present", "stale"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from recall.core.lazy import pattern
+from recall.tuples import NamedTuple
 
 TEXT_KEYS = ("name", "title", "description", "summary", "intro", "source")
 LIST_KEYS = ("keywords", "tags", "aliases", "usage_scenarios")

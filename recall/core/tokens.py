@@ -14,9 +14,8 @@ by `python -m benchmarks estimate` and stands in docs/tokens.md: 4.9 % of a text
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from recall.core.lazy import pattern
+from recall.tuples import NamedTuple
 
 _PER_PIECE = 0.94
 _PER_CJK = 0.77

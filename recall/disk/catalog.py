@@ -14,13 +14,13 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 from urllib.parse import quote
 
 from recall.disk import rows as table
 from recall.disk.rows import VERSION, Entry, Known
 from recall.errors import StoreError
 from recall.model import Fault, Memory
+from recall.tuples import NamedTuple
 
 FILE = "catalog.sqlite"
 _BUSY_MS = 2_000

@@ -11,7 +11,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from recall.disk import places
 from recall.errors import SettingsError
@@ -26,6 +26,7 @@ from recall.settings_table import (
     Key,
     is_variable,
 )
+from recall.tuples import NamedTuple
 
 MAX_BYTES = 256 * 1024
 """A larger settings file is a mistake."""

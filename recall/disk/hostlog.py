@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from recall.disk.healing import opened
+from recall.tuples import NamedTuple
 
 FILE = "hosts.sqlite"
 _BUSY_S = 5.0

@@ -10,9 +10,10 @@ import time
 import warnings
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from recall.disk.inside import read_inside
+from recall.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

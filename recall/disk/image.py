@@ -14,9 +14,10 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from recall.model import Memory
+from recall.tuples import NamedTuple
 
 _MAGIC = b"recall rows 1\n"
 # marshal is as fast as it is because it is this interpreter's own format.

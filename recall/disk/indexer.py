@@ -11,11 +11,12 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from recall.disk.catalog import Catalog
 from recall.disk.lock import file_lock
 from recall.disk.notices import warn
+from recall.tuples import NamedTuple
 
 if TYPE_CHECKING:  # tantivy is a slow import
     from recall.disk.textindex import Document, IndexWriter, TextIndex

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import stat
 import time
-from typing import NamedTuple
+
+from recall.tuples import NamedTuple
 
 MAX_BYTES = 256 << 20
 """Larger files are no memories: reading one would need several times its size of memory."""

@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from recall.model import Root
 from recall.settings import Settings
+from recall.tuples import NamedTuple
 
 CONFIG_NAME = "config.toml"
 PROJECT_FOLDER = ".recall"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NamedTuple
+
+from recall.tuples import NamedTuple
 
 _BETWEEN = frozenset(
     "sh bash dash zsh fish ash ksh busybox env nice timeout setsid sudo uv uvx npx npm".split()

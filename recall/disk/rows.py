@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 from recall.disk.inside import Stamp
 from recall.model import Fault, Memory
+from recall.tuples import NamedTuple
 
 VERSION = "5"
 """Of the tables and of what stands in them: a change to the parser's results needs another."""

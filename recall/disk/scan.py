@@ -10,11 +10,11 @@ import os
 import stat
 import time
 from collections.abc import Callable, Collection
-from typing import NamedTuple
 
 from recall.disk.ignore import IGNORE_FILE, Ignore
 from recall.disk.inside import inside, joined, stamp_of, unsettled
 from recall.structs import Struct, field
+from recall.tuples import NamedTuple
 
 EXTENSIONS = (".md", ".markdown", ".mdx")
 INDEX_NAME = "memory.md"

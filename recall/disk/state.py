@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from recall.core.conversation import Conversation, Prepared, Shown, Turn
 from recall.core.digest import sha256
@@ -23,6 +23,7 @@ from recall.core.spending import Cost, Spent
 from recall.disk.healing import opened
 from recall.disk.lock import file_lock
 from recall.errors import StoreError
+from recall.tuples import NamedTuple
 
 FILE = "sessions.sqlite"
 KEPT_S = 30 * 24 * 3_600

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from recall.core.digest import sha256
 from recall.core.snapshot import Snapshot
@@ -24,6 +24,7 @@ from recall.disk.rows import is_unreadable
 from recall.disk.scan import Listing
 from recall.model import Memory, Skipped, SourceStatus, Unavailable
 from recall.settings import Settings
+from recall.tuples import NamedTuple
 
 _set = object.__setattr__
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import tantivy
 from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
@@ -21,6 +21,7 @@ from recall.core.analysis import camel_parts, grams, holds, normalize, symbols, 
 from recall.core.dates import memory_dates, question_dates
 from recall.core.question import Question
 from recall.disk.recipe import Recipe, any_of, exact_term
+from recall.tuples import NamedTuple
 
 _MAX_TERM_BYTES = 256
 """Longer runs of letters and digits are data, not words; a SHA-512 in hex has 128."""

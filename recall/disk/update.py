@@ -8,13 +8,14 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from operator import ne
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from recall.disk.ledger import Ledger, Name
 from recall.disk.lock import file_lock
 from recall.disk.rows import Entry, is_unreadable
 from recall.disk.scan import Failure, Listing, Print
 from recall.model import Taxonomy
+from recall.tuples import NamedTuple
 
 if TYPE_CHECKING:  # where nothing changed, nothing of it is needed
     from recall.disk.indexer import Feed, Indexer

@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from recall import app
 from recall.core.hosts import (
@@ -31,6 +31,7 @@ from recall.disk.processes import host_process
 from recall.engine import hosted
 from recall.errors import RequestError
 from recall.settings import Arguments, Settings
+from recall.tuples import NamedTuple
 
 _OPEN_KEPT = 4
 
