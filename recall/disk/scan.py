@@ -74,16 +74,30 @@ class Listing(Struct, frozen=False):
         A file rewritten in place, or replaced behind a link, moves no folder; only a walk sees
         that.
         """
-        for path, (mtime_ns, ino) in self.watched.items():
-            try:
-                st = os.stat(path)
-            except OSError:
+        return any(map(self._is_other, self.watched)) or bool(self.failed)
+
+    def moved_above(self, path: str) -> bool:
+        """Tell the same of the folders that lead to `path`, and their ignore files, alone."""
+        folder = path
+        while folder:
+            folder = folder.rpartition("/")[0]
+            where = joined(self.root, folder)
+            if where not in self.watched or self._is_other(where):
                 return True
-            if (st.st_mtime_ns, st.st_ino) != (mtime_ns, ino):
+            ignores = joined(where, IGNORE_FILE)
+            if ignores in self.watched and self._is_other(ignores):
                 return True
-            if unsettled(mtime_ns, self.started_ns):
-                return True
-        return bool(self.failed)
+        return False
+
+    def _is_other(self, path: str) -> bool:
+        mtime_ns, ino = self.watched[path]
+        try:
+            st = os.stat(path)
+        except OSError:
+            return True
+        return (st.st_mtime_ns, st.st_ino) != (mtime_ns, ino) or unsettled(
+            mtime_ns, self.started_ns
+        )
 
     def hides(self, path: str) -> bool:
         """Tell whether this walk could not see if `path` is there."""

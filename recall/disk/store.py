@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _MORE = 4
 """Where documents that are not shown take up a search's room, so many times as many are asked."""
+_STANDS_S = 60.0
+"""A state older than that is refreshed whatever is asked of it: nobody wants its counts."""
 _T = TypeVar("_T")
 
 
@@ -96,6 +98,25 @@ class Store:
         """Return the last walk's time and files; files opened and recorded so far."""
         files = sum(listing.count for listing in self._walks.listings)
         return self._walks.at, files, self._updater.read, self._updater.recorded
+
+    def standing(self, refs: Collection[str]) -> Snapshot | None:
+        """Return the last snapshot if all of `refs` are in it and their files are unchanged.
+
+        That takes a few stats, and no walk. None under a watch, whose refresh costs less.
+        """
+        with self._repair.guard:
+            last = self._composer.last if self._composer else None
+            live = self._watch is not None and self._watch.live
+            if last is None or live or self._age_ms() > _STANDS_S * 1e3:
+                return None
+            from recall.disk.compose import aged
+            from recall.disk.standing import stands
+
+            suspects = self._updater.suspects
+            for memory in map(last.memories.get, refs):
+                if memory is None or not stands(memory, self._walks, self._ledger, suspects):
+                    return None
+            return aged(last, self._age_ms(), fresh=True)
 
     def unchanged_since(self, snapshot: Snapshot) -> bool:
         """Tell whether nothing was committed since: what was found over it is whole."""

@@ -65,6 +65,10 @@ class Walks:
         limit = min(LAZY * self.took, LAZY_MAX_S)
         return since < limit and not any(one.moved() for one in self.listings)
 
+    def still_there(self, root: int) -> bool:
+        """Tell whether a root leads where it led when it was walked."""
+        return os.path.realpath(self._roots[root].path) == self.real[root]
+
     def hides(self, root: int, path: str) -> bool:
         """Tell whether a file is not to be seen, by an ignore file or a rule."""
         return self.listings[root].hides(path)

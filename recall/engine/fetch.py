@@ -30,7 +30,7 @@ def fetch(
     talk: Conversation,
 ) -> dict[str, Any]:
     """Return the answer to one fetch; raises InvalidCursor or StaleCursor."""
-    snapshot = store.refresh(lazy=True)
+    snapshot = store.standing(request.refs) or store.refresh(lazy=True)
     answer: dict[str, Any] = {"mode": "fetch", "sourceStatus": snapshot.status.to_dict()}
     call = _Fetch(store, settings, signer, talk, answer)
     for ref in request.refs:

@@ -46,6 +46,12 @@ class Store(Protocol):
         `lazy` allows a recent state, as old as its status says.
         """
 
+    def standing(self, refs: Collection[str]) -> Snapshot | None:
+        """Return the last state if it has all of `refs` as they are now, None if not or not known.
+
+        The rest of it is as old as its status says.
+        """
+
     def unchanged_since(self, snapshot: Snapshot) -> bool:
         """Tell whether the snapshot is still the last state."""
 
