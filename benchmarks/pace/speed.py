@@ -19,7 +19,7 @@ from benchmarks.pace.running import PACKAGES, Plan, Sizes
 HELP = "a warm turn, calls, a hook's process and the first index, each beside a bare loop"
 QUICK_SIZE = 200
 _QUICK = Plan(turns=5, loops=2, indexes=1, hooks=2)
-_WHOLE = Plan(turns=100, loops=11, indexes=5, hooks=21)
+_WHOLE = Plan(turns=60, loops=5, indexes=3, hooks=21)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
