@@ -78,8 +78,8 @@ def _ndcg(one: Figures) -> str:
 
 def _beside(measure: str) -> Cell:
     def cell(one: Figures) -> str:
-        found = one["ours_beside"][measure]
-        return f"{found['mean']:+.3f}{_MARKS[found['verdict']]}"
+        found = one.get("ours_beside", {}).get(measure)
+        return f"{found['mean']:+.3f}{_MARKS[found['verdict']]}" if found else "–"
 
     return cell
 
