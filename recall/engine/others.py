@@ -8,11 +8,11 @@ who are asked about, it is no answer: it would be taken for one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from recall.core.matching import Matcher, fold
 from recall.core.people import Told, asked_of, names_in, names_somebody, parts, people
 from recall.engine.relevance import FEW_TERMS, Read, Relevance
+from recall.tuples import NamedTuple
 
 _LONGEST = 60_000
 """Characters of a body that are looked at."""
