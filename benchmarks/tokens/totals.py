@@ -7,6 +7,13 @@ from statistics import mean
 from typing import Any
 
 COSTS = ("characters", "tokens", "requests", "resent", "cached")
+BY_TURN = (
+    *("recall focus", "recall fetch 2", "recall search 2", "recall legacy"),
+    *("index", "whole index", "metadata", "whole index read 2"),
+    *("eager", "eager new", "eager whole", "bm25 3", "bm25 whole 3"),
+    *("basic-memory", "reme-ai", "everything"),
+)
+"""The sides whose costs are shown turn by turn; of the others the end is kept."""
 UNITS = (0, 1)
 """Characters and tokens of a part."""
 EVIDENCE = ("answerable", "any", "all", "whole", "relevant", "memories")
@@ -25,7 +32,7 @@ def by_set(sessions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         name: {
             "sessions": len(group),
             "sides": {
-                side: _together([one[side] for one in group])
+                side: _together(side, [one[side] for one in group])
                 for side in group[0]
                 if all(side in one for one in group)
             },
@@ -53,12 +60,16 @@ def _pieces(found: Sequence[Mapping[str, Sequence[int]]]) -> dict[str, list[int]
     }
 
 
-def _together(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    turns = [turn for turn in found[0]["at"] if all(turn in one["at"] for one in found)]
-    return {
-        "at": {turn: _at([one["at"][turn] for one in found]) for turn in turns},
-        "parts": _pieces([one["parts"] for one in found]),
+def _together(side: str, found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a side's figures; only what is shown is kept, so that a record stays small."""
+    turns = sorted((turn for turn in found[0]["at"]), key=int)
+    kept = [turn for turn in turns if side in BY_TURN and all(turn in one["at"] for one in found)]
+    done: dict[str, Any] = {
+        "at": {turn: _at([one["at"][turn] for one in found]) for turn in kept or turns[-1:]}
     }
+    if side.startswith("recall"):
+        done["parts"] = _pieces([one["parts"] for one in found])
+    return done
 
 
 def _at(found: Sequence[Mapping[str, Any]]) -> dict[str, int]:

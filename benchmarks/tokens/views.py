@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 from benchmarks.evidence.views import Chart, Series, Table, Views
+from benchmarks.tokens.totals import BY_TURN
 
 Figures = Mapping[str, Any]
 OURS, READ = "recall focus", "recall fetch 2"
 EAGER = "eager"
-CUMULATIVE = (
-    *(OURS, READ, "recall search 2", "recall legacy"),
-    *("index", "whole index", "metadata", "whole index read 2"),
-    *("eager", "eager new", "eager whole", "bm25 3", "bm25 whole 3"),
-    *("basic-memory", "reme-ai", "everything"),
-)
 _FAMILIES = {
     "recall: focus, then fetch": ("recall focus", "recall fetch {}"),
     "recall: focus, then fetch, windows of 2,000": ("recall focus", "recall fetch {} small"),
@@ -88,7 +83,7 @@ def _cumulative(sets: Figures) -> Table:
     turns = sorted(next(iter(sets.values()))["sides"][OURS]["at"], key=int)
     rows = [
         [side, *(_shown(_over_sets(sets, side, turn, "tokens")) for turn in turns)]
-        for side in _present(sets, CUMULATIVE)
+        for side in _present(sets, BY_TURN)
     ]
     return Table(
         "o200k_base tokens of memory in the context, cumulative by turn, mean over the sets",
@@ -101,7 +96,7 @@ def _cost(sets: Figures, turn: str) -> Table:
     keys = ("tokens", "requests", "resent", "cached")
     rows = [
         [side, *(_shown(_over_sets(sets, side, turn, key)) for key in keys)]
-        for side in _present(sets, CUMULATIVE)
+        for side in _present(sets, BY_TURN)
     ]
     return Table(
         f"What all requests of {turn} turns hold, in tokens; with a prompt cache, in its price",
@@ -246,7 +241,7 @@ def _curve(sets: Figures, turn: str) -> Chart:
 
 def _lines(sets: Figures) -> Chart:
     series = []
-    for side in _present(sets, CUMULATIVE):
+    for side in _present(sets, BY_TURN):
         turns = sorted(next(iter(sets.values()))["sides"][side]["at"], key=int)
         points = [(int(turn), _over_sets(sets, side, turn, "tokens") or 0) for turn in turns]
         series.append(Series(side, points, ours=side == OURS))
@@ -267,15 +262,19 @@ def _single(sets: Figures, turn: str) -> dict[str, str]:
 
 
 def _beside_eager(sets: Figures, side: str) -> float:
-    """Return the mean over sets of a side's characters as a share of those of eager bodies."""
-    return mean(_characters(one, side) / max(1, _characters(one, EAGER)) for one in sets.values())
+    """Return the median over sets of a side's characters as a share of those of eager bodies."""
+    return float(
+        median(_characters(one, side) / max(1, _characters(one, EAGER)) for one in sets.values())
+    )
 
 
 def _break_even(sets: Figures) -> str:
-    """Return from which of the measured turns on tree and focus cost more than a cut index."""
+    """Return between which measured turns tree and focus come to cost more than a cut index."""
     turns = sorted(next(iter(sets.values()))["sides"][OURS]["at"], key=int)
+    before = "0"
     for turn in turns:
         ours, index = (_over_sets(sets, side, turn, "tokens") for side in (OURS, "index"))
         if ours is not None and index is not None and ours > index:
-            return str(turn)
+            return f"{int(before) + 1}–{turn}"
+        before = turn
     return "never"
