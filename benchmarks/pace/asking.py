@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -49,7 +50,12 @@ def ask(base: Path, rounds: int, loops: int) -> dict[str, Any]:
                 side.calls(watch, name, number, words)
             if number < loops:
                 walked.calls(watch, PAUSED, number, words, _PAUSE_S)
-    return {"watched_by": watched_by, "times": watch.summary(), "ratios": _ratios(watch)}
+    return {
+        "watched_by": watched_by,
+        "load": round(os.getloadavg()[0], 1),
+        "times": watch.summary(),
+        "ratios": _ratios(watch),
+    }
 
 
 def _ratios(watch: Stopwatch) -> dict[str, Any]:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 COLUMNS = ("figure", "memories", "ours", "beside", "ratio", "bar", "")
 NOTE = (
     "ms are medians of this run; a ratio is the median of the rounds' ratios, not the quotient of "
     "the medians. Bars are those of the design, section 16."
 )
+
+
+def told_of(sizes: dict[int, dict[str, Any]]) -> str:
+    """Return which memories each size has, and how busy the machine was when it was measured."""
+    parts = []
+    for size, found in sizes.items():
+        load = found["ask"].get("load")
+        busy = "" if load is None else f" (load {load:g})"
+        parts.append(f"{size:,}: {found['corpus']}{busy}")
+    return f"Memories: {'; '.join(parts)}."
 
 
 @dataclass(frozen=True)

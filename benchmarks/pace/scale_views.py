@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.evidence.views import Chart, Series, Table, Views
-from benchmarks.pace.bars import COLUMNS, NOTE, Bar, number, row
+from benchmarks.pace.bars import COLUMNS, NOTE, Bar, number, row, told_of
 
 _SIDES = {"by a walk": "walked", "after a pause": "paused", "watched": "watched"}
 _OPS = ("turn", "search", "fetch", "explore")
@@ -21,11 +21,10 @@ _Sizes = dict[int, dict[str, Any]]
 def views(figures: dict[str, Any]) -> Views:
     """Return tables and charts over the sizes."""
     sizes = {int(size): found for size, found in figures["sizes"].items()}
-    origins = "; ".join(f"{size:,}: {found['corpus']}" for size, found in sizes.items())
     return Views(
         tables={
             "bars": Table("Bars of scale", COLUMNS, _bars(sizes), NOTE),
-            "times": Table("p50 / p95 in ms", ("", *_heads(sizes)), _times(sizes), f"{origins}."),
+            "times": Table("p50 / p95 in ms", ("", *_heads(sizes)), _times(sizes), told_of(sizes)),
             "growth": _growth(sizes),
             "sizes": _bytes(sizes, figures["bare"]),
         },

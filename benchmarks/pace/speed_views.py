@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.evidence.views import Chart, Series, Table, Views
-from benchmarks.pace.bars import COLUMNS, NOTE, Bar, number, row
+from benchmarks.pace.bars import COLUMNS, NOTE, Bar, number, row, told_of
 
 _TEN = 10_000
 _THOUSAND = 1_000
@@ -21,8 +21,7 @@ _NOTE = (
 def views(figures: dict[str, Any]) -> Views:
     """Return the tables, the chart, and the figures for prose."""
     sizes = {int(size): found for size, found in figures["sizes"].items()}
-    origins = "; ".join(f"{size:,}: {found['corpus']}" for size, found in sizes.items())
-    note = f"{NOTE} {_NOTE} Memories: {origins}."
+    note = f"{NOTE} {_NOTE} {told_of(sizes)}"
     rows = [line for size, found in sizes.items() for line in _turns(size, found)]
     hooks = [line for size, found in sizes.items() for line in _hooks(size, found)]
     return Views(
