@@ -101,9 +101,9 @@ class Matcher:
         )
         self.first_term = first_term
         number = {term: first_term + i for i, term in enumerate(self.terms)}
-        self._words = [self._word(number[w], w) for w in map(fold, question.words)]
-        self._marks = [_Term(number[m], m) for m in map(fold, question.symbols)]
-        self._grams = [_Term(number[g], g) for g in map(fold, question.grams)]
+        self._words = [self._word(number[w], w) for w in _folded(question.words)]
+        self._marks = [_Term(number[m], m) for m in _folded(question.symbols)]
+        self._grams = [_Term(number[g], g) for g in _folded(question.grams)]
         self._phrase = self.text.split() if any(map(str.isalnum, self.text)) else []
 
     def _word(self, number: int, word: str) -> _Term:
@@ -284,6 +284,11 @@ class Matcher:
             else:
                 if not (_is_word(folded[end - 1]) and end < len(folded) and _is_word(folded[end])):
                     yield start, end, -1
+
+
+def _folded(words: Iterable[str]) -> list[str]:
+    """Return the words folded, each once: `café` and `cafe` are one."""
+    return list(dict.fromkeys(map(fold, words)))
 
 
 def _common_start(one: str, other: str) -> str:

@@ -21,7 +21,7 @@ _WHOLE_SHORT = 1.0
 _WHOLE_LONG = 0.3
 _PHRASE = 0.25
 _EXACT = 2.0
-_NEW_KEYWORD = 0.5
+_NEW_KEYWORD = 1.0
 
 
 class Candidate(NamedTuple):
@@ -42,7 +42,8 @@ class Evidence(Struct):
 
 def order(memories: Sequence[Memory], evidence: Sequence[Evidence], limit: int) -> list[Memory]:
     """Return the best `limit` memories, best first; ties keep the given order."""
-    values = [_values(memories, one) for one in evidence]
+    best_of_all = max((_top(one) for one in evidence), default=0.0)
+    values = [_values(memories, one, best_of_all) for one in evidence]
     best = {m.key: sum(value.get(m.key, 0.0) for value in values) for m in memories}
     return _pick(memories, values, best, limit)
 
@@ -66,7 +67,7 @@ class Reasons(NamedTuple):
 
 def reasons(memories: Sequence[Memory], one: Evidence) -> dict[int, Reasons]:
     """Return by key how well each memory answers one question; none that does not."""
-    top = max(one.scores.values(), default=0.0)
+    top = _top(one)
     if top <= 0:
         return {}
     terms = len(one.question.words) + len(one.question.grams) + len(one.question.symbols)
@@ -85,9 +86,21 @@ def reasons(memories: Sequence[Memory], one: Evidence) -> dict[int, Reasons]:
     return out
 
 
-def _values(memories: Sequence[Memory], one: Evidence) -> dict[int, float]:
-    """Return how well each memory answers one question, between 0 and about 4."""
-    return {key: found.worth for key, found in reasons(memories, one).items()}
+def _values(memories: Sequence[Memory], one: Evidence, best_of_all: float) -> dict[int, float]:
+    """Return how well each memory answers one question, between 0 and about 4.
+
+    Of several questions one weighs as much as its best score beside the best of all: one that is a
+    common word tells less than one that is rare. An equal title or keyword counts in full.
+    """
+    weight = _top(one) / best_of_all if best_of_all else 0.0
+    return {
+        key: found.exact + weight * (found.worth - found.exact)
+        for key, found in reasons(memories, one).items()
+    }
+
+
+def _top(one: Evidence) -> float:
+    return max(one.scores.values(), default=0.0)
 
 
 def _is_exact(memory: Memory, wanted: str) -> bool:

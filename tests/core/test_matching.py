@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recall.core.matching import Matcher, fold
@@ -111,6 +111,7 @@ TEXTS = st.lists(WORDS, max_size=6).map(" ".join) | st.text(max_size=12)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=3).map(" ".join), st.lists(TEXTS, max_size=6))
+@example("Café cafe's", ["Café"])
 def test_a_text_in_parts_holds_what_each_part_holds(keyword: str, texts: list[str]) -> None:
     """Going through the joined text once a term finds what looking at each part would."""
     one = matcher(keyword)

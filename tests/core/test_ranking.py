@@ -50,6 +50,12 @@ def test_an_unanswered_keyword_is_worth_a_place() -> None:
     assert order([A, B, C], both, 2) == [A, C]
 
 
+def test_a_rare_keyword_tells_more_than_a_common_one() -> None:
+    """Of two memories that answer one keyword each, the one with the rarer word comes first."""
+    both = [evidence("common", {A: 2}, A), evidence("rare", {B: 9}, B)]
+    assert order([A, B], both, 2) == [B, A]
+
+
 def test_copies_wait() -> None:
     """Of two memories with the same body the second comes last."""
     copy = B._replace(version=A.version)
