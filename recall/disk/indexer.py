@@ -23,6 +23,11 @@ if TYPE_CHECKING:  # tantivy is a slow import
 
 LOCK = "index.lock"
 _COMMIT_DOCUMENTS = 5_000
+_COMMIT_S = 2.0
+"""A commit is due after so many documents or seconds: on a slow machine a hook's process, which
+has eight seconds, would else never get anywhere."""
+_PORTION = 100
+"""Documents that are read before they are handed over together."""
 _DISCARD_WAIT_MS = 5_000
 VERSION = "2"
 """Of what stands in an index. A changed schema is noticed without; changed terms need another."""
@@ -149,11 +154,15 @@ class Indexer:
         after = -1
         while (todo := catalog.unindexed(_COMMIT_DOCUMENTS, after)) or gone:
             seen = [item for item in todo if not work.hides(*item[:2])]
-            documents = [document for item in seen if (document := work.load(*item)) is not None]
-            # Some may have changed again meanwhile: the next refresh sees them.
-            done = done and len(documents) == len(seen)
-            with closing(self._feed(catalog, len(documents))) as feed:
-                feed.add(documents, gone)
+            with closing(self._feed(catalog, len(seen))) as feed:
+                feed.add((), gone)
+                for start in range(0, len(seen), _PORTION):
+                    portion = seen[start : start + _PORTION]
+                    documents = [one for item in portion if (one := work.load(*item)) is not None]
+                    # Some may have changed again meanwhile: the next refresh sees them.
+                    done = done and len(documents) == len(portion)
+                    feed.add(documents)
+                    feed.settle()
                 feed.finish()
             gone = []
             after = todo[-1][2] if todo else after
@@ -220,6 +229,7 @@ class Feed:
         self._name = name
         self._keys: list[int] = []
         self._gone: list[int] = []
+        self._since = time.monotonic()
         with _damage(name):
             # What a process left that died before it told the catalog: the writer must see it.
             index.reload()
@@ -232,8 +242,9 @@ class Feed:
         self._gone += gone
 
     def settle(self) -> None:
-        """Commit what was added if it is much; the catalog must have all of it by now."""
-        if len(self._keys) >= _COMMIT_DOCUMENTS:
+        """Commit what was added if it is much or old; the catalog must have all of it by now."""
+        late = time.monotonic() - self._since >= _COMMIT_S
+        if len(self._keys) >= _COMMIT_DOCUMENTS or late:
             self.finish()
 
     def finish(self) -> None:
@@ -243,6 +254,7 @@ class Feed:
                 self._writer.commit()
             self._catalog.mark_indexed(self._keys, self._gone)
             self._keys, self._gone = [], []
+        self._since = time.monotonic()
 
     def close(self) -> None:
         """Let go of the index's own lock; what was not committed is dropped."""
