@@ -55,6 +55,7 @@ class Relevance:
         """Keyword → matcher; the numbers of their terms don't overlap."""
         self._weights: dict[str, dict[int, float]] = {}
         self._words: dict[str, dict[str, float]] = {}
+        self._found: dict[tuple[str, int], set[int]] = {}
         terms = 0
         for keyword, question in questions.items():
             matcher = Matcher(question, store.stem, terms)
@@ -75,7 +76,7 @@ class Relevance:
         weights, matcher = self._weights[keyword], self.matchers[keyword]
         if len(weights) <= FEW_TERMS:
             return True
-        held = matcher.held(*texts)
+        held = set(self._held(keyword, read, texts))
         if matcher.dates and matcher.dates & set(memory_dates(read.parsed.head)):
             held |= matcher.calendar  # the day stands in the head, which is no text
         share = self.share_of(keyword, held)
@@ -107,10 +108,15 @@ class Relevance:
     def share(self, read: Read) -> float:
         """Return the largest share of a question's weight that the memory holds, 0 to 1."""
         texts = _texts(read)
-        return max((self._share(keyword, texts) for keyword in self.matchers), default=0.0)
+        shares = (self.share_of(one, self._held(one, read, texts)) for one in self.matchers)
+        return max(shares, default=0.0)
 
-    def _share(self, keyword: str, texts: tuple[str, str]) -> float:
-        return self.share_of(keyword, self.matchers[keyword].held(*texts))
+    def _held(self, keyword: str, read: Read, texts: tuple[str, str]) -> set[int]:
+        """Return the numbers of a question's terms that a memory holds; looked for once."""
+        key = (keyword, read.memory.key)
+        if key not in self._found:
+            self._found[key] = self.matchers[keyword].held(*texts)
+        return self._found[key]
 
     def weights(self, keyword: str) -> Mapping[int, float]:
         """Return how much each of a question's terms tells, by their numbers."""
