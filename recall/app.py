@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # a hook's process has no use for most of it
     from recall.disk.catalog import FileFaults
     from recall.disk.credentials import Credential
     from recall.disk.heartbeat import Watching
+    from recall.disk.meaning import StoredMeaning
     from recall.engine.history import History
     from recall.engine.hosted import HostedSession
     from recall.engine.ports import Past, Selector, Sessions
@@ -72,6 +73,7 @@ class Recall(Migrating, Writing, External):
         self._kept_by = kept_by
         self._past = past
         self._history: History | None = None
+        self._meaning: StoredMeaning | None = None
         self.settings = settings
         self.cache_dir = cache_dir
         self.state_dir = state_dir
@@ -131,6 +133,7 @@ class Recall(Migrating, Writing, External):
             ledger=self._recording() if recorded else None,
             history=self._of_past(),
             provider=self.asked_beside(),
+            meaning=self.meaning(),
         )
         if session.selecting:
             from weakref import WeakSet
@@ -147,6 +150,18 @@ class Recall(Migrating, Writing, External):
             language = self.settings.language
             self._history = History(self._past(), language, self.detector())
         return self._history
+
+    def meaning(self) -> StoredMeaning | None:
+        """Return what finds by meaning, one for all sessions; None where the settings have none.
+
+        Nothing is loaded before it is asked, and then in a thread. Hooks never ask.
+        """
+        name = self.settings.semantic.model
+        if self._meaning is None and name:
+            from recall.disk.meaning import StoredMeaning
+
+            self._meaning = StoredMeaning(self.store.folder, name, self.store.read)
+        return self._meaning
 
     def tell(self, event: Event) -> None:
         """Hand an event to telemetry, where anybody wants it."""
@@ -238,6 +253,9 @@ class Recall(Migrating, Writing, External):
         Selectors are not heard any more; a migration in the background ends after its file.
         """
         self._end_migration()
+        if self._meaning is not None:
+            self._meaning.close()
+            self._meaning = None
         for selecting in list(self._selecting or ()):
             selecting.close()
         self._close_audit()

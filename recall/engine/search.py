@@ -16,7 +16,7 @@ from recall.core.window import place
 from recall.engine.categories import find_category, unknown_category
 from recall.engine.finding import Found, find
 from recall.engine.others import Others, of_others
-from recall.engine.ports import Reranker, Store
+from recall.engine.ports import Meaning, Reranker, Store
 from recall.engine.reading import Piece, WindowReader
 from recall.engine.relevance import Read, Relevance, readable
 from recall.engine.request import SearchRequest
@@ -41,6 +41,7 @@ def search(
     signer: CursorSigner,
     talk: Conversation,
     reranker: Reranker | None = None,
+    meaning: Meaning | None = None,
 ) -> dict[str, Any]:
     """Return the answer to one search of `snapshot`.
 
@@ -56,7 +57,7 @@ def search(
         )
     request, unknown = _with_categories(request, snapshot, settings.language)
     found = find(store, snapshot, usable, request, reranker)
-    call = _Search(request, store, settings, signer, talk, found)
+    call = _Search(request, store, settings, signer, talk, found, meaning)
     answer = call.answer()
     ignored = [keyword for keyword in questions if keyword not in usable]
     if ignored:
@@ -95,7 +96,10 @@ class _Search:
         signer: CursorSigner,
         talk: Conversation,
         found: Found,
+        meaning: Meaning | None,
     ) -> None:
+        self._request = request
+        self._meaning = meaning
         self._store = store
         self._settings = settings
         self._found = found
@@ -141,7 +145,7 @@ class _Search:
         if self._found.fuzzy:
             return found
         if not self._relevance.any_telling(found):
-            return []
+            return self._meant()
         more = readable(self._store, self._found.more)
         self._of_others = of_others(self._relevance, chain(found, more))
         if self._of_others is None:
@@ -152,6 +156,18 @@ class _Search:
         language = self._settings.language
         self._warnings.append(say("search.of_others", language, asked=asked, told=told, refs=refs))
         return []
+
+    def _meant(self) -> list[Read]:
+        """Return what answers by meaning where the words don't; most often nothing."""
+        if self._meaning is None:
+            return []
+        from recall.engine.meaning import meant
+
+        memories = meant(self._meaning, self._store, self._found, self._request)
+        found = list(readable(self._store, memories))
+        if found:
+            self._warnings.append(say("search.meant", self._settings.language))
+        return found
 
     def _result(self, read: Read, room: int, *, first: bool) -> dict[str, Any] | None:
         """Return one result within `room` characters of JSON, None where it has no room."""

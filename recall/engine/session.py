@@ -23,7 +23,7 @@ from recall.engine.delivery import Delivery, compose, nothing, prepare, prepare_
 from recall.engine.explore import explore
 from recall.engine.fetch import fetch
 from recall.engine.memory_sessions import MemorySessions
-from recall.engine.ports import Answerer, Provider, Reranker, Selector, Sessions, Store
+from recall.engine.ports import Answerer, Meaning, Provider, Reranker, Selector, Sessions, Store
 from recall.engine.reading import spared
 from recall.engine.request import (
     ExploreRequest,
@@ -73,6 +73,7 @@ class Session:
         ledger: Ledgers | None = None,
         history: History | None = None,
         provider: Callable[[], Provider] | None = None,
+        meaning: Meaning | None = None,
     ) -> None:
         """`emit` takes telemetry's events. `selector_ms` is how long a selector may take.
 
@@ -82,7 +83,7 @@ class Session:
         counts the proposals that wait for the user. `ledger` gives the audit, where deliveries and
         recalls are recorded. `history` puts past conversations below what a search found.
         recalls are recorded. `provider` gives the external service that searches ask too, for as
-        long as the settings let them wait.
+        long as the settings let them wait. `meaning` finds by meaning beside the words.
         """
         self.id = id
         self._store = store
@@ -94,6 +95,7 @@ class Session:
         self._ledger = ledger
         self._history = history
         self._provider = provider
+        self._meaning = meaning
         self._excused = excused
         self._pending = pending
         self._writes = writes
@@ -359,7 +361,14 @@ class Session:
         if isinstance(request, ExploreRequest):
             return explore(request, snapshot, self._settings, self._signer)
         answer = search(
-            request, self._store, snapshot, self._settings, self._signer, talk, self._reranker
+            request,
+            self._store,
+            snapshot,
+            self._settings,
+            self._signer,
+            talk,
+            self._reranker,
+            self._meaning,
         )
         if self._history is not None:
             room = self._settings.limits.answer - len(json_text(answer))

@@ -251,6 +251,7 @@ _FACES = {
     "setup": ("init", "status", "doctor"),
     "reading": ("tree", "focus", "search", "fetch", "explore", "call"),
     "vocabulary": ("vocabulary",),
+    "semantic": ("semantic",),
     "serving": ("mcp", "hook"),
     "hosts": ("install", "uninstall"),
     "migrate": ("migrate",),

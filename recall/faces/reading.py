@@ -242,6 +242,9 @@ def _ask(
     with common.open() as recall:
         if external:
             recall.ask_beside()
+        meaning = recall.meaning() if parameters["mode"] == "search" else None
+        if meaning is not None:
+            meaning.prepare(recall.snapshot())
         answer = recall.search_memory(**parameters)
     status = answer["sourceStatus"]
     code = EXIT_OK if status["searchedScopes"] else EXIT_FAILED

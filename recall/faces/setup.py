@@ -288,6 +288,8 @@ def doctor(common: Common, folders: tuple[str, ...]) -> int:
         if not common.json:
             say(f"settings: {error.file or ''} {error.key or ''}".rstrip())
         raise
+    from recall.faces.semantic import standing
+
     with recall:
         snapshot = recall.snapshot()
         failed, unusable = migrated.failures(recall, snapshot)
@@ -298,8 +300,10 @@ def doctor(common: Common, folders: tuple[str, ...]) -> int:
             if not _is_state(one, files)
         ]
         source = snapshot.status.to_dict()
+        semantic = standing(recall, snapshot)
     document = {
         "memories": len(snapshot.memories),
+        "semantic": semantic,
         "files": files,
         "skipped": skipped,
         "skippedTotal": snapshot.status.skipped_total,
@@ -332,6 +336,8 @@ def _is_state(skipped: Skipped, files: list[dict[str, Any]]) -> bool:
 
 
 def _doctor_lines(document: dict[str, Any]) -> Iterator[str]:
+    from recall.faces.semantic import lines as semantic_lines
+
     kinds: Counter[str] = Counter()
     if document["record"]:
         yield f"! {document['record']['message']} {document['record'].get('fix', '')}".rstrip()
@@ -357,6 +363,7 @@ def _doctor_lines(document: dict[str, Any]) -> Iterator[str]:
     )
     for kind, number in kinds.most_common():
         yield f"  {number:5} {kind}"
+    yield from semantic_lines(document["semantic"])
     for field, number in missing.most_common():
         yield f"  {number:5} lack {field}"
 
