@@ -78,10 +78,10 @@ DECIDING = (
 """They need a write that was made or waits, mostly a person: test_write_commands.py."""
 OUTSIDE = ("external search", "external remember", "external mcp")
 """They need a service: test_external_commands.py and test_external_mcp.py."""
-APART = ("hook", "protocol serve", "guard run", "ui")
+APART = ("hook", "protocol serve", "guard run", "ui", "semantic")
 """A hook never fails, whatever it is given: test_hook.py. A server of the memory protocol has a
 client: tests/conformance. Of what the guard runs only the command itself answers. The page goes
-on until it is ended: test_ui_command.py.
+on until it is ended: test_ui_command.py. A model has to be set to embed: test_semantic.py.
 """
 ANSWERING = [name for name in COMMANDS if name not in (*APART, *DECIDING, *OUTSIDE)]
 STORED = (
