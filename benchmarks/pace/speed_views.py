@@ -109,6 +109,8 @@ def _told(sizes: dict[int, dict[str, Any]]) -> dict[str, str]:
         told[f"index-{size}"] = f"{number(found['index']['ratio'])}×"
         loop = found["ask"]["ratios"]["loop / turn watched"]
         told[f"loop-{size}"] = f"{number(loop['ratio'])}×"
+        loop = found["ask"]["ratios"]["loop / search watched"]
+        told[f"search-ratio-{size}"] = number(loop["ratio"])
         for name, one in found["hooks"].items():
             told[f"hook-{name.replace(', ', '-').replace(' ', '-')}-{size}"] = (
                 f"{number(one['ratio'])}×"

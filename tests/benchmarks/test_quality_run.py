@@ -162,3 +162,15 @@ def test_every_side_keeps_to_the_refs_of_its_folder(name: str, tmp_path: Path) -
         assert set(answer.refs) <= refs
         assert len(answer.refs) <= 3
     assert answers[0].refs[0] == "deploy/staging"
+
+
+def test_a_slow_side_takes_part_with_what_is_kept_only(tmp_path: Path) -> None:
+    """What is kept of all scopes has figures; a side of which only some are kept has none."""
+    (labelled, chinese) = load_sets(LABELLED)
+    jobs = plan(labelled, labelled.questions)
+    measure(jobs, ["SQLite FTS5"], tmp_path)
+    more = [*jobs, *plan(chinese, chinese.questions)]
+    found = measure(more, ["SQLite FTS5", "bm25s, plain"], tmp_path, ["SQLite FTS5"])
+    assert ("SQLite FTS5", QUESTION) in found["shop-en"]
+    assert ("SQLite FTS5", QUESTION) not in found["shop-zh"]
+    assert ("bm25s, plain", QUESTION) in found["shop-zh"]

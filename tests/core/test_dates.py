@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall.core.dates import memory_dates, question_dates
+from recall.core.dates import is_calendar_word, memory_dates, question_dates
 
 FULL = ("m01", "m01d25", "y2025m01", "y2025m01d25")
 
@@ -71,3 +71,11 @@ def test_any_text_is_read(text: str) -> None:
     """No text raises, and terms are well formed."""
     for term in (*question_dates(text), *memory_dates(text)):
         assert term[0] in "ym"
+
+
+@pytest.mark.parametrize(
+    ("word", "is_one"),
+    [("january", True), ("sept", True), ("mon", True), ("ma", False), ("decade", False)],
+)
+def test_names_of_months_and_days_are_known_short_forms_too(word: str, is_one: bool) -> None:
+    assert is_calendar_word(word) is is_one

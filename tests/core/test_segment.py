@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall.core.segment import PHRASE, is_word, words_of
+from recall.core.segment import PHRASE, han_words, is_word, words_of
 
 
 def words(run: str) -> set[str]:
@@ -55,3 +55,14 @@ def test_terms_stand_in_the_run(run: str) -> None:
         assert term in run
         assert len(term) >= 2
         assert kind != "phrase" or len(term) <= PHRASE
+
+
+def test_han_words_are_the_telling_ones_of_a_dictionary_each_once() -> None:
+    """Function words and single characters are no words; nothing is told of Japanese."""
+    found = han_words("我们每周五下午在会议室讨论部署计划，部署计划由谁记录？")
+    assert {"会议室", "部署", "计划"} <= set(found)
+    assert "我们" not in found
+    assert len(found) == len(set(found))
+    assert all(len(word) > 1 for word in found)
+    assert han_words("予約メールの文面") == ()
+    assert han_words("deploy to staging") == ()
