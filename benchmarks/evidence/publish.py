@@ -26,13 +26,14 @@ def add_evidence_arguments(parser: argparse.ArgumentParser) -> None:
 
 def publish(done: Record, out: Path | None) -> None:
     """Print the tables of a record; with `out`, write its JSON, its tables and its plots there."""
+    if out is not None:
+        write_record(done, out)  # first: what was measured is kept, whatever follows
     print(f"{done.command}\n{one_line(done.machine)}")
     tables = views_of(done).tables
     for table in tables.values():
         print(f"\n{plain(table)}")
     if out is None:
         return
-    write_record(done, out)
     texts = [f"## {table.title}\n\n{markdown(table)}\n" for table in tables.values()]
     (out / f"{done.benchmark}.md").write_text("\n".join(texts), encoding="utf-8")
     draw_charts({done.benchmark: done}, out)

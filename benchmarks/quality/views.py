@@ -133,7 +133,8 @@ def _types(sets: Figures) -> Table:
             others = {
                 side: types[kind]["recall_5"]
                 for side in _sides(sets, QUESTION)
-                if side not in OWN and kind in (types := _of(sets[name], side, QUESTION)["types"])
+                if side not in OWN
+                and kind in (types := _of(sets[name], side, QUESTION).get("types", {}))
             }
             best = max(others, key=lambda side: others[side], default="")
             lead = f"{others[best]:.3f} ({best})" if best else "–"

@@ -12,6 +12,8 @@ import pytest
 
 from benchmarks.quality.measure import measure, plan
 from benchmarks.quality.sets import Question, load_sets
+from benchmarks.quality.side_peers import PEERS
+from benchmarks.quality.side_vectors import fused
 from benchmarks.quality.sides import FOCUS, OURS, QUESTION, SIDES, WORDS, Answer, side
 from benchmarks.quality.summary import half_of, summarise_set
 from benchmarks.quality.views import views
@@ -174,3 +176,18 @@ def test_a_slow_side_takes_part_with_what_is_kept_only(tmp_path: Path) -> None:
     assert ("SQLite FTS5", QUESTION) in found["shop-en"]
     assert ("SQLite FTS5", QUESTION) not in found["shop-zh"]
     assert ("bm25s, plain", QUESTION) in found["shop-zh"]
+
+
+def test_rankings_are_fused_by_reciprocal_rank() -> None:
+    """What stands well in both goes before what is first in one; 1/(60 + rank), summed."""
+    assert fused([["a", "b", "c"], ["d", "b", "a"]]) == ["a", "b", "d", "c"]
+
+
+def test_a_peer_that_is_not_installed_says_where_it_would_have_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("reme-ai", "basic-memory, as asked", "MCP server, by word"):
+        monkeypatch.delenv(PEERS, raising=False)
+        assert side(name).absent() == f"{PEERS} names no folder of environments"
+        monkeypatch.setenv(PEERS, str(tmp_path))
+        assert "is not installed there" in str(side(name).absent())
