@@ -11,6 +11,8 @@ from benchmarks.quality.sides import FOCUS, OURS, OWN, QUESTION, WORDS
 _MARKS = {"above": " ▲", "below": " ▼", "level": ""}
 _CHARTED = 7
 """Sides in the chart: ours, and the strongest others."""
+_BESIDE = 5
+"""The strongest others beside whose silence ours is drawn."""
 
 Figures = dict[str, Any]
 Cell = Callable[[Figures], str]
@@ -209,7 +211,9 @@ def _recall_chart(sets: Figures) -> Chart:
 
 def _abstention_chart(sets: Figures) -> Chart:
     series = []
-    for side in [*_sides(sets, QUESTION), FOCUS]:
+    others = _others(sets)
+    strongest = sorted(others, key=lambda side: -others[side])[:_BESIDE]
+    for side in (*strongest, FOCUS, OURS):
         points = [
             (one["silent_answerable"], one["silent_unanswerable"])
             for name in sets

@@ -166,3 +166,24 @@ def test_a_table_is_aligned_for_a_terminal() -> None:
         "long name      1",
         "x          1,000",
     ]
+
+
+def test_the_pages_of_this_repository_show_what_the_records_hold() -> None:
+    """docs/evidence.md and README.md: no figure in a block that is not in docs/evidence/."""
+    records = read_records(command.EVIDENCE)
+    assert set(records) >= {"quality", "tokens", "compaction", "speed"}
+    for page in command.PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert "<!-- figure " in text
+        assert filled(page, records, command.EVIDENCE) == text, f"run: {MAKE}"
+    assert stale_charts(records, command.EVIDENCE) == [], f"run: {MAKE}"
+
+
+def test_what_was_measured_names_a_commit_as_it_stands() -> None:
+    """A record of a changed checkout could not be made again."""
+    for name, one in read_records(command.EVIDENCE).items():
+        assert not one.machine["commit"].endswith("+"), name
+        assert not one.settings.get("quick")
+
+
+MAKE = "python -m benchmarks evidence"
