@@ -217,6 +217,8 @@ def _elements(segment: str) -> Iterator[_Element]:
             at += 1
         elif char in ("*", DYNAMIC):
             yield STAR
+            if segment[at : at + 2] in ("*(", "?("):
+                return  # after a star, bash takes a group that is not closed for anything
         elif char == "?":
             yield _Any()
         elif char == "[" and (found := _bracket(segment, at)):

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recall.core.guard_glob import (
@@ -67,6 +67,7 @@ def test_braces_expand_as_in_bash(words: list[str]) -> None:
         max_size=20,
     )
 )
+@example([("*?(", "a"), ("**(x", "b"), ("a*?(x|y", "ab")])
 def test_a_name_that_bash_matches_is_matched(pairs: list[tuple[str, str]]) -> None:
     """Whatever bash matches, extglob too, is matched here: patterns reach at least that far."""
     script = (
