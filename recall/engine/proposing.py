@@ -100,6 +100,13 @@ class Deciding:
                 fix=f"recall proposals approve {number}, or dismiss it.",
                 outcome=outcome,
             )
+        # Meanwhile somebody else may have decided on it, or put other words in it.
+        if self._kept.waiting(number).write != found.write:
+            raise WriteError(
+                "WRITE_SUPERSEDED",
+                f"Proposal {number} was edited while you were asked: nothing was written.",
+                fix=f"Look at it again: recall proposals show {number}.",
+            )
         if outcome == REJECTED:
             self._kept.settle(number, DISMISSED)
         written = self._writes.decided(found.write, found.asker, shown.plan, decision)

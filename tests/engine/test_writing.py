@@ -469,6 +469,29 @@ def test_a_proposal_that_is_denied_or_dismissed_is_gone(recall: Recall, place: P
     ]
 
 
+@pytest.mark.parametrize("meanwhile", ["dismissed", "edited"])
+def test_what_is_decided_elsewhere_while_a_person_is_asked_counts(
+    recall: Recall, place: Path, meanwhile: str
+) -> None:
+    """A yes to what was dismissed, or was edited since it was shown, writes nothing."""
+    number = recall.writes().do(add(), MODEL).proposal
+
+    class Slow(Says):
+        def ask(self, approval: Approval) -> str:
+            if meanwhile == "dismissed":
+                recall.deciding().dismiss(number, "page")
+            else:
+                recall.deciding().edit(number, Draft(text="Other words, put in on the page."))
+            return super().ask(approval)
+
+    with pytest.raises(WriteError) as caught:
+        recall.deciding().approve(number, Slow(ALLOWED, "terminal"))
+    dismissed = meanwhile == "dismissed"
+    assert caught.value.code == ("PROPOSAL_NOT_FOUND" if dismissed else "WRITE_SUPERSEDED")
+    assert files(place) == {}
+    assert recall.pending() == (0 if dismissed else 1)
+
+
 def test_a_proposal_is_edited_before_it_is_approved(recall: Recall, place: Path) -> None:
     """A person's own words are what is written; the rest of the draft stays."""
     number = recall.writes().do(add(type="feedback", scope="user"), MODEL).proposal
