@@ -16,10 +16,10 @@ from typing import Any
 from benchmarks.quality import baselines
 from benchmarks.quality.sets import memory_files
 from benchmarks.quality.sides import Answer, Request
+from recall.core.fusing import fused
 
 _PASSAGE = 400
 """Characters of a memory's text that are embedded."""
-_RANK = 60
 _DEEP = 50
 _BATCH = 32
 
@@ -45,15 +45,6 @@ class _Fused(_Vectors):
         ask = baselines.build_english(root)
         pairs = zip(_ranked(root, texts), texts, strict=True)
         return [Answer(fused([refs[:_DEEP], ask(text, _DEEP)])[:k]) for refs, text in pairs]
-
-
-def fused(rankings: Sequence[Sequence[str]]) -> list[str]:
-    """Return the refs of all rankings by the sum of their reciprocal ranks, best first."""
-    worth: dict[str, float] = {}
-    for ranking in rankings:
-        for rank, ref in enumerate(ranking, 1):
-            worth[ref] = worth.get(ref, 0.0) + 1 / (_RANK + rank)
-    return sorted(worth, key=lambda ref: (-worth[ref], ref))
 
 
 _remembered: dict[tuple[Path, tuple[str, ...]], list[list[str]]] = {}

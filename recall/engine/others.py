@@ -23,11 +23,11 @@ OWN = 0.85
 
 
 class Others(NamedTuple):
-    """Whom a question asks about, of whom the memories tell instead, and which they are."""
+    """Whom a question asks about, of whom is told instead, and where."""
 
     asked: tuple[str, ...]
     told: tuple[str, ...]
-    refs: tuple[str, ...]
+    ref: str
     """The memory that holds most of the question."""
 
 
@@ -79,7 +79,7 @@ def _of_others(
             if (weight := _weight(held, weights)) > most:
                 most = weight
                 told = tuple(sorted(tale.others[sentence]))
-                found = Others(tuple(sorted(asked)), told, (ref,))
+                found = Others(tuple(sorted(asked)), told, ref)
     return found if most >= LEAST * whole and own < OWN * most else None
 
 

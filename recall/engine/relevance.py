@@ -56,6 +56,7 @@ class Relevance:
         self._weights: dict[str, dict[int, float]] = {}
         self._words: dict[str, dict[str, float]] = {}
         self._found: dict[tuple[str, int], set[int]] = {}
+        self._texts: dict[int, tuple[str, str]] = {}
         terms = 0
         for keyword, question in questions.items():
             matcher = Matcher(question, store.stem, terms)
@@ -69,14 +70,13 @@ class Relevance:
 
     def is_telling(self, read: Read) -> bool:
         """Tell whether a memory holds enough of any question to be about it."""
-        texts = _texts(read)
-        return any(self._tells(keyword, read, texts) for keyword in self.matchers)
+        return any(self._tells(keyword, read) for keyword in self.matchers)
 
-    def _tells(self, keyword: str, read: Read, texts: tuple[str, str]) -> bool:
+    def _tells(self, keyword: str, read: Read) -> bool:
         weights, matcher = self._weights[keyword], self.matchers[keyword]
         if len(weights) <= FEW_TERMS:
             return True
-        held = set(self._held(keyword, read, texts))
+        held = set(self._held(keyword, read))
         if matcher.dates and matcher.dates & set(memory_dates(read.parsed.head)):
             held |= matcher.calendar  # the day stands in the head, which is no text
         share = self.share_of(keyword, held)
@@ -87,6 +87,7 @@ class Relevance:
         words = self._han_words(keyword)
         if not words:
             return True
+        texts = self._of(read)
         holding = sum(weight for word, weight in words.items() if any(word in t for t in texts))
         return holding >= TELLING_HAN * sum(words.values())
 
@@ -107,15 +108,20 @@ class Relevance:
 
     def share(self, read: Read) -> float:
         """Return the largest share of a question's weight that the memory holds, 0 to 1."""
-        texts = _texts(read)
-        shares = (self.share_of(one, self._held(one, read, texts)) for one in self.matchers)
+        shares = (self.share_of(one, self._held(one, read)) for one in self.matchers)
         return max(shares, default=0.0)
 
-    def _held(self, keyword: str, read: Read, texts: tuple[str, str]) -> set[int]:
+    def _of(self, read: Read) -> tuple[str, str]:
+        """Return a memory's texts, folded; once."""
+        if read.memory.key not in self._texts:
+            self._texts[read.memory.key] = _texts(read)
+        return self._texts[read.memory.key]
+
+    def _held(self, keyword: str, read: Read) -> set[int]:
         """Return the numbers of a question's terms that a memory holds; looked for once."""
         key = (keyword, read.memory.key)
         if key not in self._found:
-            self._found[key] = self.matchers[keyword].held(*texts)
+            self._found[key] = self.matchers[keyword].held(*self._of(read))
         return self._found[key]
 
     def weights(self, keyword: str) -> Mapping[int, float]:

@@ -150,9 +150,9 @@ class _Search:
         self._of_others = of_others(self._relevance, chain(found, more))
         if self._of_others is None:
             return found
-        asked, told, refs = (
-            ", ".join(sink.metadata(one, 200) for one in names) for names in self._of_others
-        )
+        others = self._of_others
+        asked, told = (sink.metadata(", ".join(one), 200) for one in (others.asked, others.told))
+        refs = sink.metadata(others.ref, 200)
         language = self._settings.language
         self._warnings.append(say("search.of_others", language, asked=asked, told=told, refs=refs))
         return []

@@ -13,10 +13,10 @@ import pytest
 from benchmarks.quality.measure import measure, plan
 from benchmarks.quality.sets import Question, load_sets
 from benchmarks.quality.side_peers import PEERS
-from benchmarks.quality.side_vectors import fused
 from benchmarks.quality.sides import FOCUS, OURS, QUESTION, SIDES, WORDS, Answer, side
 from benchmarks.quality.summary import half_of, summarise_set
 from benchmarks.quality.views import views
+from recall.core.fusing import fused
 
 ROOT = Path(__file__).resolve().parents[2]
 LABELLED = ROOT / "fixtures" / "labelled"
