@@ -43,6 +43,7 @@ _TYPE_OF = {
 }
 _UUID4 = pattern(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _CONTROL = pattern(r"[\x00-\x1f\x7f]")
+_FRACTION = pattern(r"[0-9][.,][0-9]")
 _NO_NAME = pattern(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 
 ERROR_CODES: Final = (
@@ -188,7 +189,7 @@ def derived_id(workspace: str, ref: str) -> str:
 def _times(created: str, updated: str, changed: int) -> tuple[int, int]:
     """Return when an entry was made and last changed; `changed` is the file's own time."""
     last = milliseconds(updated)
-    if last is None or (last % 1_000 == 0 and last // 1_000 == changed // 1_000):
+    if last is None or (_FRACTION.search(updated) is None and last // 1_000 == changed // 1_000):
         last = changed  # where the head tells whole seconds, the file's time is finer
     first = milliseconds(created)
     return (last, last) if first is None else (min(first, last), last)
