@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.evidence.publish import add_evidence_arguments, publish
 from benchmarks.evidence.record import QUICK, Record, record
 from benchmarks.quality.measure import measure, plan
-from benchmarks.quality.sets import DataError, load_sets, open_data, sample
-from benchmarks.quality.sides import SIDES, side
+from benchmarks.quality.sets import (
+    DataError,
+    LabelledSet,
+    crossed,
+    load_sets,
+    open_data,
+    sample,
+)
+from benchmarks.quality.sides import CROSSED, SIDES, side
 from benchmarks.quality.summary import summarise_set
 
 HELP = "retrieval quality on labelled sets: recall's search and focus beside every offline side"
@@ -73,17 +82,22 @@ def _measured(folder: Path, sets: list[str], names: list[str], args: argparse.Na
         print(f"quality: {name} takes no part: {why}", file=sys.stderr)
     names = [name for name in names if name not in absent]
     loaded = load_sets(folder, sets)
-    asked = {one.name: sample(one.questions, args.limit, args.seed) for one in loaded}
-    jobs = [job for one in loaded for job in plan(one, asked[one.name])]
     kept = [name.strip() for name in args.kept.split(";") if name.strip()]
-    answers = measure(jobs, names, args.work, kept)
+
+    def figured(sets: Sequence[LabelledSet], names: Sequence[str]) -> dict[str, Any]:
+        asked = {one.name: sample(one.questions, args.limit, args.seed) for one in sets}
+        jobs = [job for one in sets for job in plan(one, asked[one.name])]
+        answers = measure(jobs, names, args.work, kept)
+        return {
+            one.name: summarise_set(asked[one.name], one.memories, answers[one.name], args.seed)
+            for one in sets
+        }
+
     figures = {
         "versions": {name: side(name).version() for name in names},
         "absent": absent,
-        "sets": {
-            one.name: summarise_set(asked[one.name], one.memories, answers[one.name], args.seed)
-            for one in loaded
-        },
+        "sets": figured(loaded, names),
+        "crossed": figured(crossed(loaded), [name for name in CROSSED if name in names]),
     }
     settings = {"sets": sets, "limit": args.limit, "seed": args.seed}
     quick = args.quick or args.data == _FIXTURES

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from recall.app import Recall, from_settings
 from recall.model import Root
-from recall.settings import Limits, Settings
+from recall.settings import Limits, Semantic, Settings
 
 LONGEST = Limits().keyword_length
 """Characters that a keyword of search_memory may have (DESIGN.md, section 8)."""
@@ -20,8 +20,12 @@ _MOST = 20
 the tool's own five would be one too few. The first five are the same."""
 
 
-def opened(roots: Sequence[tuple[str, Path]], cache_dir: Path, mode: str = "auto") -> Recall:
+def opened(
+    roots: Sequence[tuple[str, Path]], cache_dir: Path, mode: str = "auto", embedder: str = ""
+) -> Recall:
     """Return recall over `roots` (scope, folder), indexed in `cache_dir`, in a recall mode.
+
+    `embedder` is the setting `semantic.model`.
 
     No configuration of this machine is read. The index is built before it is returned, so that no
     question pays for it.
@@ -30,6 +34,7 @@ def opened(roots: Sequence[tuple[str, Path]], cache_dir: Path, mode: str = "auto
     settings = Settings(
         roots=tuple(Root(scope, str(folder)) for scope, folder in roots),
         mode=mode,
+        semantic=Semantic(embedder),
         limits=Limits(search_results=_MOST, search_call=_MOST * usual.search_window),
         cache_dir=str(cache_dir / "cache"),
         state_dir=str(cache_dir / "state"),
@@ -43,7 +48,11 @@ def build(
     roots: Sequence[tuple[str, Path]], cache_dir: Path
 ) -> Callable[[Sequence[str], int], list[str]]:
     """Return what searches `roots` for keywords and returns at most so many refs, best first."""
-    memories = opened(roots, cache_dir)
+    return asking(opened(roots, cache_dir))
+
+
+def asking(memories: Recall) -> Callable[[Sequence[str], int], list[str]]:
+    """Return what searches for keywords, each time in a conversation of its own."""
 
     def ask(keywords: Sequence[str], k: int) -> list[str]:
         shortened = list(dict.fromkeys(shorten(keyword) for keyword in keywords))

@@ -97,6 +97,27 @@ def load_set(folder: Path) -> LabelledSet:
     return LabelledSet(folder.name, scopes, questions, sum(map(len, refs.values())))
 
 
+def crossed(sets: Sequence[LabelledSet]) -> list[LabelledSet]:
+    """Return the memories of one set with the questions of its parallel in another language.
+
+    Two sets are parallel if their questions have the same ids, scopes and relevant refs.
+    """
+    return [
+        LabelledSet(f"{asked.name} over {kept.name}", kept.scopes, asked.questions, kept.memories)
+        for kept in sets
+        for asked in sets
+        if kept is not asked and _labels(kept) == _labels(asked) and _langs(kept) != _langs(asked)
+    ]
+
+
+def _labels(labelled: LabelledSet) -> list[tuple[str, ...]]:
+    return sorted((one.qid, one.scope, *one.relevant) for one in labelled.questions)
+
+
+def _langs(labelled: LabelledSet) -> set[str]:
+    return {one.lang for one in labelled.questions}
+
+
 def memory_files(root: Path) -> dict[str, Path]:
     """Return a scope's memories by ref, in order."""
     found = {path.relative_to(root).as_posix()[:-3]: path for path in root.rglob("*.md")}

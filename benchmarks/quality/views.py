@@ -36,6 +36,8 @@ def views(figures: Figures) -> Views:
         "halves": _halves(sets),
     }
     charts = {"recall": _recall_chart(sets), "abstention": _abstention_chart(sets)}
+    if crossed := figures.get("crossed"):
+        tables["crossed"] = _crossed(crossed)
     if focus := _focus(sets):
         tables["focus"] = focus
     return Views(tables, charts, _singles(sets))
@@ -125,6 +127,19 @@ def _abstention(sets: Figures) -> Table:
 
 def _silence(one: Figures) -> str:
     return f"{one['silent_unanswerable']:.2f} / {one['silent_answerable']:.3f}"
+
+
+def _crossed(sets: Figures) -> Table:
+    rows = []
+    for name, one in sets.items():
+        for side in _sides(sets, QUESTION):
+            found = _of(one, side, QUESTION)
+            halves = found.get("halves", {})
+            apart = (f"{halves[half]['recall_5']:.3f}" if half in halves else "–" for half in "01")
+            silent = _silence(found) if "silent_unanswerable" in found else "–"
+            rows.append((f"{name}: {side}", _recall(found), *apart, _ndcg(found), silent))
+    columns = ("set: side", "recall@5", "half 0", "half 1", "nDCG@10", "silent")
+    return Table("Asked in another language than the memories'", columns, rows)
 
 
 def _types(sets: Figures) -> Table:

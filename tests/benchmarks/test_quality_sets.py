@@ -13,7 +13,7 @@ from benchmarks.__main__ import main
 from benchmarks.quality.baselines import plain_tokens, read_memory
 from benchmarks.quality.measure import plan
 from benchmarks.quality.ours import plain_ref, shorten
-from benchmarks.quality.sets import DataError, load_set, load_sets, open_data, sample
+from benchmarks.quality.sets import DataError, crossed, load_set, load_sets, open_data, sample
 
 
 def write_set(folder: Path, name: str = "tiny", **changes: Any) -> Path:
@@ -38,6 +38,19 @@ def test_a_set_is_its_questions_and_its_scopes(tmp_path: Path) -> None:
     found = load_set(write_set(tmp_path))
     assert (found.name, sorted(found.scopes), found.memories) == ("tiny", ["anna", "ben"], 3)
     assert [q.relevant for q in found.questions] == [("notes/1", "notes/2"), ("a b",), ()]
+
+
+def test_parallel_sets_are_asked_in_each_others_language(tmp_path: Path) -> None:
+    """The memories of one, the questions of the other; a set of other labels has no parallel."""
+    english = load_set(write_set(tmp_path, "shop-en", query="what?"))
+    chinese = load_set(write_set(tmp_path, "shop-zh", query="什么？", lang="zh"))
+    other = load_set(write_set(tmp_path, "other-zh", relevant=["notes/1"], lang="zh"))
+    again = load_set(write_set(tmp_path, "again-en"))
+    found = {one.name: one for one in crossed([english, chinese, other])}
+    assert sorted(found) == ["shop-en over shop-zh", "shop-zh over shop-en"]
+    over = found["shop-en over shop-zh"]
+    assert (over.questions, over.scopes) == (english.questions, chinese.scopes)
+    assert crossed([english, again]) == []
 
 
 @pytest.mark.parametrize("exclude", ["notes/2", ["notes/2"]])
