@@ -300,7 +300,7 @@ FIGURES: dict[str, dict[str, tuple[float | None, str]]] = {
         "recall.remote.llm.VOCABULARY": (8_000, "up to 8,000\ncharacters of keywords"),
     },
     "search-memory.md": {
-        "recall.engine.reading._LONG_REF": (512, "refs of more than 512 characters"),
+        "recall.engine.fetch._LONG_REF": (512, "refs of more than 512 characters"),
         "recall.engine.request._MAX_CATEGORIES": (20, "at most 20 | only memories"),
         "recall.core.tree.SHOWN_KEYWORDS": (12, "the 12 that most of them have"),
         "recall.core.question.FUZZY_LENGTH": (5, "words of five letters and more"),

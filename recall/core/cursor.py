@@ -1,10 +1,12 @@
 """Cursors: signed, opaque continuations of a window or of a listing.
 
-A token is `payload.signature`, both in unpadded URL-safe base64: what itsdangerous's
-URLSafeSerializer writes for the same keys, salts and SHA-256, without its compression (a signed
-bomb would still be a bomb). itsdangerous reads base64 leniently: it drops foreign characters and
-ignores the unused bits of a last character. Here a token has one spelling, and any other string
-is refused before it is looked into.
+A token is `payload.signature`, both in unpadded URL-safe base64. The signature is itsdangerous's
+HMAC with SHA-256, of which the first 16 bytes stand in the token (half of it, the least that
+RFC 2104 advises): tokens are read by models, and a character of base64 costs nearly a model's
+token. For the same reason a cursor into a memory does not name its ref, which is sent beside it:
+the signature is over both. base64 readers are lenient: they drop foreign characters and ignore the
+unused bits of a last character. Here a token has one spelling, and any other string is refused
+before it is looked into.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from recall.core.lazy import pattern
 from recall.errors import InvalidCursor
@@ -28,15 +30,18 @@ FARTHEST = 2**53
 SHORTEST_KEY = 16
 """Keys shorter than this, in bytes, sign nothing; disk/keys.py makes longer ones."""
 
-_SPELLING = pattern(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{43}")
+_SIGNED = 16
+"""Bytes of a signature in a token."""
+_SPELLING = pattern(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{22}")
+_VERSION = pattern(r"v[0-9a-f]{16}")
 _FIX = "Pass a cursor exactly as it was returned, or start again without one."
 
 
 class MemoryCursor(Struct):
     """A place in a body: the window from `offset` on (characters) of `ref` at `version`.
 
-    `until` is the exclusive end of what is still wanted, for a cursor that leads back to before
-    a window: what was sent is never sent again.
+    `version` is a body's, as DESIGN.md spells it. `until` is the exclusive end of what is still
+    wanted, for a cursor that leads back to before a window: what was sent is never sent again.
     """
 
     ref: str
@@ -57,9 +62,6 @@ class BranchCursor(Struct):
     after: str
 
 
-_C = TypeVar("_C", MemoryCursor, BranchCursor)
-
-
 class CursorSigner:
     """Issues and reads cursors under a list of keys: the last one signs, all of them verify.
 
@@ -75,20 +77,18 @@ class CursorSigner:
     def issue(self, cursor: MemoryCursor | BranchCursor) -> str:
         """Return the token of `cursor`. Raises ValueError for one that could not be read back."""
         if isinstance(cursor, MemoryCursor):
-            return self._sign("memory", cursor, _memory)
-        return self._sign("branch", cursor, _branch)
+            return self._sign("memory", cursor, _packed(cursor), cursor.ref, _unpacked)
+        return self._sign("branch", cursor, _written(cursor), "", _read)
 
-    def read_memory(self, token: str, ref: str, bound: str = "") -> MemoryCursor:
+    def read_memory(self, token: str, ref: str) -> MemoryCursor:
         """Return the cursor that `token` is. Raises InvalidCursor unless it was issued for `ref`.
 
-        `bound` is what it was issued for, where that stands for the ref.
         Whether the memory has changed since is for the caller to see, by the version.
         """
-        cursor = _memory(self._open("memory", token))
+        payload = self._open("memory", token, ref)
+        cursor = None if payload is None else _unpacked(payload, ref)
         if cursor is None:
-            raise _invalid("Not a cursor into a memory that was issued here.", ref)
-        if cursor.ref != (bound or ref):
-            raise _invalid(f"The cursor was issued for another memory{_named(cursor)}.", ref)
+            raise _invalid("Not a cursor that was issued here for this memory.", ref)
         return cursor
 
     def read_branch(self, token: str, category: str, scopes: Sequence[str]) -> BranchCursor:
@@ -96,7 +96,8 @@ class CursorSigner:
 
         Raises InvalidCursor unless it was issued for this category and these scopes, in any order.
         """
-        cursor = _branch(self._open("branch", token))
+        payload = self._open("branch", token, "")
+        cursor = None if payload is None else _read(payload, "")
         if cursor is None:
             raise _invalid("Not a cursor into a category that was issued here.")
         if cursor.category != category or set(cursor.scopes) != set(scopes):
@@ -104,58 +105,116 @@ class CursorSigner:
             raise _invalid(f"The cursor was issued for another listing, {issued}.")
         return cursor
 
-    def _sign(self, purpose: str, cursor: _C, read: Callable[[Any], _C | None]) -> str:
-        payload = [getattr(cursor, name) for name in type(cursor).__fields__]
-        if read(payload) == cursor:
-            # ASCII: a folder's undecodable bytes are lone surrogates in a category's name.
-            text = json.dumps(payload, separators=(",", ":")).encode("ascii")
-            token: str = self._signer(purpose).sign(_encode(text)).decode("ascii")
+    def _sign(
+        self,
+        purpose: str,
+        cursor: MemoryCursor | BranchCursor,
+        payload: bytes,
+        ref: str,
+        read: Callable[[bytes, str], MemoryCursor | BranchCursor | None],
+    ) -> str:
+        if payload and read(payload, ref) == cursor:
+            signature = self._signer(purpose).get_signature(_bound(payload, ref))
+            token = f"{_encode(payload)}.{signature.decode('ascii')}"
             if len(token) <= LONGEST:
                 return token
         raise ValueError(f"not a cursor that can be read back: {cursor!r:.200}")
 
-    def _open(self, purpose: str, token: str) -> Any:
-        """Return the payload that was signed for the purpose, None where there is none."""
-        from itsdangerous import BadSignature
-
+    def _open(self, purpose: str, token: str, ref: str) -> bytes | None:
+        """Return the payload that was signed for the purpose and ref, None where there is none."""
         if not isinstance(token, str) or len(token) > LONGEST or not _SPELLING.fullmatch(token):
             return None
-        payload, signature = token.split(".")
+        text, signature = token.split(".")
         try:
-            text = _decode(payload)
-            if _encode(text) != payload or _encode(_decode(signature)) != signature:
+            payload = _decode(text)
+            if _encode(payload) != text or _encode(_decode(signature)) != signature:
                 return None
-            self._signer(purpose).unsign(token)
-            return json.loads(text)
-        except (BadSignature, ValueError, RecursionError):
+        except ValueError:
             return None
+        good = self._signer(purpose).verify_signature(_bound(payload, ref), signature)
+        return payload if good else None
 
     def _signer(self, purpose: str) -> Signer:
         # itsdangerous is imported here: a hook process issues no cursors.
         if purpose not in self._signers:
             import hashlib
 
-            from itsdangerous import Signer
+            from itsdangerous import HMACAlgorithm, Signer
+
+            class Shortened(HMACAlgorithm):
+                def get_signature(self, key: bytes, value: bytes) -> bytes:
+                    return super().get_signature(key, value)[:_SIGNED]
 
             self._signers[purpose] = Signer(
                 self._keys,
                 salt=f"recall.{purpose}",
                 key_derivation="hmac",
                 digest_method=hashlib.sha256,
+                algorithm=Shortened(hashlib.sha256),
             )
         return self._signers[purpose]
 
 
-def _memory(payload: Any) -> MemoryCursor | None:
+def _bound(payload: bytes, ref: str) -> bytes:
+    """Return what is signed: the payload, and the ref that it is for; no base64 holds a dot."""
+    return _encode(payload).encode("ascii") + b"." + ref.encode("utf-8", "surrogatepass")
+
+
+def _packed(cursor: MemoryCursor) -> bytes:
+    """Return version, offset and end in few bytes; empty for what is no cursor into a memory."""
+    numbers = [cursor.offset] if cursor.until is None else [cursor.offset, cursor.until]
+    if not _VERSION.fullmatch(cursor.version) or not all(map(_is_offset, numbers)):
+        return b""
+    return bytes.fromhex(cursor.version[1:]) + b"".join(map(_varint, numbers))
+
+
+def _unpacked(payload: bytes, ref: str) -> MemoryCursor | None:
     """Return the cursor that a payload spells, None for anything else, signed though it is."""
-    match payload:
-        case [str(ref), str(version), offset, until] if ref and version:
-            if _is_offset(offset) and (until is None or (_is_offset(until) and until > offset)):
-                return MemoryCursor(ref, version, offset, until)
-    return None
+    version, numbers = payload[:8], _varints(payload[8:])
+    if not ref or len(version) < 8 or len(numbers) not in (1, 2) or max(numbers) > FARTHEST:
+        return None
+    if len(numbers) == 2 and numbers[1] <= numbers[0]:
+        return None
+    return MemoryCursor(ref, f"v{version.hex()}", *numbers)
 
 
-def _branch(payload: Any) -> BranchCursor | None:
+def _varint(number: int) -> bytes:
+    """Return a number as LEB128: seven bits a byte, the lowest first, the high bit on all but the
+    last."""
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _varints(data: bytes) -> list[int]:
+    """Return the numbers of a run of LEB128, none where it has another spelling."""
+    found, at = [], 0
+    while at < len(data):
+        number = shift = 0
+        while at < len(data) and data[at] & 0x80:
+            number |= (data[at] & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+        if at == len(data):
+            return []
+        found.append(number | data[at] << shift)
+        at += 1
+    return found if b"".join(map(_varint, found)) == data else []
+
+
+def _written(cursor: BranchCursor) -> bytes:
+    # ASCII: a folder's undecodable bytes are lone surrogates in a category's name.
+    payload = [cursor.category, cursor.scopes, cursor.after]
+    return json.dumps(payload, separators=(",", ":")).encode("ascii")
+
+
+def _read(text: bytes, _: str) -> BranchCursor | None:
+    try:
+        payload = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
     match payload:
         case [str(category), [*scopes], str(after)] if category and after and scopes:
             if all(isinstance(scope, str) for scope in scopes):
@@ -165,11 +224,6 @@ def _branch(payload: Any) -> BranchCursor | None:
 
 def _is_offset(value: Any) -> bool:
     return type(value) is int and 0 <= value <= FARTHEST
-
-
-def _named(cursor: MemoryCursor) -> str:
-    """Return which memory a cursor is for, where it does not name it by a digest only."""
-    return "" if cursor.ref.startswith("#") else f", {cursor.ref:.200}"
 
 
 def _invalid(message: str, ref: str | None = None) -> InvalidCursor:

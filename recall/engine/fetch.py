@@ -11,7 +11,7 @@ from recall.core.refs import RefIndex, split_ref
 from recall.core.sink import json_text
 from recall.core.snapshot import Snapshot
 from recall.engine.ports import Store
-from recall.engine.reading import WindowReader, bound_ref
+from recall.engine.reading import WindowReader
 from recall.engine.request import FetchRequest
 from recall.errors import StaleCursor
 from recall.model import Memory, Parsed
@@ -20,6 +20,8 @@ from recall.settings import Settings
 _ENVELOPE = 1_500
 """Characters of JSON kept for cursors and field names of one result."""
 _SHOWN_REF = 200
+_LONG_REF = 512
+"""Longer refs have no `continuation`, so that an answer stays under its bound."""
 
 
 def fetch(
@@ -85,7 +87,7 @@ class _Fetch:
         start, until = self._position(ref, parsed, cursor)
         limit = min(self._settings.limits.fetch_window, self._left)
         piece = self._reader.window(ref, parsed, start, limit, until=until, cost=max(room, 1))
-        result = {"ref": ref, "version": parsed.version, **piece.fields}
+        result = {"ref": ref, "version": parsed.version, **_continued(ref, piece.fields)}
         self._reader.commit(ref, parsed, piece)
         self._results.append(result)
         self._left -= piece.size
@@ -95,7 +97,7 @@ class _Fetch:
         """Return where the window starts, and where it must end if a cursor says so."""
         if cursor is None:
             return 0, None
-        place = self._signer.read_memory(cursor, ref, bound_ref(ref))
+        place = self._signer.read_memory(cursor, ref)
         if place.version != parsed.version:
             raise StaleCursor(ref, issued=place.version, current=parsed.version)
         return place.offset, place.until
@@ -135,6 +137,17 @@ class _Fetch:
         if self._warnings:
             self._answer["warnings"] = self._warnings
         return self._answer
+
+
+def _continued(ref: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return a window's fields with the call that reads on, where there is one this turn.
+
+    Only here: of several results of a search most are not read on.
+    """
+    cursor = fields.get("nextCursor")
+    if cursor is None or "readLimitExhausted" in fields or len(ref) > _LONG_REF:
+        return fields
+    return fields | {"continuation": {"mode": "fetch", "refs": [ref], "cursor": cursor}}
 
 
 def _out_of_sight(ref: str, snapshot: Snapshot) -> bool:

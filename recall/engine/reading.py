@@ -6,7 +6,6 @@ before the next that is. Its cursors lead on to what is still unread, in both di
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,11 +21,6 @@ from recall.structs import Struct
 
 _SMALLEST = 200
 """A turn's last characters are not worth a call: a window is not cut below this for them."""
-_LONG_REF = 512
-"""Longer refs have no `continuation`, so that an answer stays under its bound."""
-_BOUND = 16
-"""Hex digits of a ref's digest in a cursor. A result holds up to three cursors, and base64 is dear:
-measured on notes with refs of 70 characters, whole refs made them longer than the windows."""
 
 
 class Piece(Struct):
@@ -133,13 +127,10 @@ class WindowReader:
             fields["previousCursor"] = self._cursor(ref, parsed.version, begin, before[1])
         after = covered.first_gap(end, total) if end < total else None
         if after is not None:
-            cursor = self._cursor(ref, parsed.version, after[0])
-            fields["nextCursor"] = cursor
-            if len(ref) <= _LONG_REF:
-                fields["continuation"] = {"mode": "fetch", "refs": [ref], "cursor": cursor}
+            fields["nextCursor"] = self._cursor(ref, parsed.version, after[0])
 
     def _cursor(self, ref: str, version: str, offset: int, until: int | None = None) -> str:
-        return self._signer.issue(MemoryCursor(bound_ref(ref), version, offset, until))
+        return self._signer.issue(MemoryCursor(ref, version, offset, until))
 
 
 def spared(answer: Mapping[str, Any], limits: Limits) -> int:
@@ -153,17 +144,6 @@ def spared(answer: Mapping[str, Any], limits: Limits) -> int:
         for one in answer.get("results", ())
         if one.get("alreadyAvailable")
     )
-
-
-def bound_ref(ref: str) -> str:
-    """Return what a cursor is bound to: the ref, or its digest where that is shorter.
-
-    No ref begins like a digest: each begins with its scope's name. That the memory is the same is
-    also the version's matter, which a cursor names as well.
-    """
-    if len(ref) <= _BOUND:
-        return ref
-    return "#" + hashlib.sha256(ref.encode("utf-8", "surrogatepass")).hexdigest()[:_BOUND]
 
 
 def _range(start: int, end: int, total: int) -> dict[str, int]:

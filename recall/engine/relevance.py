@@ -10,7 +10,7 @@ from recall.core.dull import DULL
 from recall.core.matching import Matcher, fold
 from recall.core.question import Question
 from recall.core.segment import han_words
-from recall.model import SHOWN_DESCRIPTION, SHOWN_TITLE, Memory, Parsed
+from recall.model import SHOWN_DESCRIPTION, SHOWN_TITLE, Memory, Metadata, Parsed
 
 if TYPE_CHECKING:
     from recall.engine.ports import Store
@@ -149,11 +149,24 @@ def _texts(read: Read) -> tuple[str, str]:
 
 
 def _named(read: Read) -> tuple[str, ...]:
-    """Return the metadata that a question may be about, from the file only where it must be."""
+    """Return the metadata that a question may be about."""
+    meta = metadata_of(read)
+    names = (*meta.keywords, *meta.tags, *meta.usage_scenarios)
+    return (meta.title, meta.description, *names)
+
+
+def metadata_of(read: Read) -> Metadata:
+    """Return what a question may be about: title, description, keywords, tags, usage scenarios.
+
+    From the file's head only where the catalog does not hold all of it: YAML is slow to read.
+    """
     memory = read.memory
     cut = len(memory.title) >= SHOWN_TITLE or len(memory.description) >= SHOWN_DESCRIPTION
-    if cut or "tags" in read.parsed.head:
-        meta = read.parsed.metadata
-        names = (*meta.keywords, *meta.tags, *meta.usage_scenarios)
-        return (meta.title, meta.description, *names)
-    return (memory.title, memory.description, *memory.keywords, *memory.usage_scenarios)
+    if cut or "tags" in read.parsed.head or read.parsed.version != memory.version:
+        return read.parsed.metadata
+    return Metadata(
+        title=memory.title,
+        description=memory.description,
+        keywords=memory.keywords,
+        usage_scenarios=memory.usage_scenarios,
+    )

@@ -18,17 +18,17 @@ from recall.engine.finding import Found, find
 from recall.engine.others import Others, of_others
 from recall.engine.ports import Meaning, Reranker, Store
 from recall.engine.reading import Piece, WindowReader
-from recall.engine.relevance import Read, Relevance, readable
+from recall.engine.relevance import Read, Relevance, metadata_of, readable
 from recall.engine.request import SearchRequest
 from recall.errors import RequestError
-from recall.model import Match, Parsed, SourceStatus
+from recall.model import Match, Metadata, Parsed, SourceStatus
 from recall.settings import Settings
 from recall.structs import replace
 
 _ENVELOPE = 1_200
-_SHOWN_KEYWORD = 64
-"""Characters of a keyword beside each of its matches: the longest that the original takes. Ours may
-be whole questions; the caller knows which, and each result would repeat them."""
+_SHOWN_KEYWORD = 32
+"""Characters of a keyword beside each of its matches. A keyword may be a whole question; the caller
+knows which, and each result would repeat it."""
 _WINDOW_COST = 2
 """JSON characters that a window may take per character of its limit."""
 
@@ -172,11 +172,12 @@ class _Search:
     def _result(self, read: Read, room: int, *, first: bool) -> dict[str, Any] | None:
         """Return one result within `room` characters of JSON, None where it has no room."""
         memory, parsed, folded = read
+        about = metadata_of(read)
         result: dict[str, Any] = {
             "ref": memory.ref,
             "version": parsed.version,
-            "title": sink.metadata(parsed.metadata.title, 256),
-            "matches": [m.to_dict() for m in self._matches(parsed, folded)],
+            "title": sink.metadata(about.title, 256),
+            "matches": [m.to_dict() for m in self._matches(about, folded)],
         }
         room -= len(json_text(result)) + 3 * len(memory.ref) + _ENVELOPE
         if room <= 0 and not first:
@@ -203,11 +204,11 @@ class _Search:
         cost = min(room, _WINDOW_COST * limits.search_window)
         return self._reader.window(ref, parsed, start, limit, until=end, cost=cost)
 
-    def _matches(self, parsed: Parsed, folded: str) -> list[Match]:
+    def _matches(self, about: Metadata, folded: str) -> list[Match]:
         found = []
         for keyword, matcher in self._matchers.items():
             shown = sink.metadata(keyword, _SHOWN_KEYWORD)
-            match = matcher.match(shown, parsed.metadata, folded)
+            match = matcher.match(shown, about, folded)
             if match is not None:
                 found.append(match._replace(kind="fuzzy") if self._found.fuzzy else match)
         return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -29,6 +31,25 @@ def test_folding_keeps_every_position(text: str) -> None:
 def test_folding_drops_case_accents_and_width(text: str, folded: str) -> None:
     """Case, accents and full width don't count."""
     assert fold(text) == folded
+
+
+@given(st.text("aban1_-+ .\n", max_size=300), st.sampled_from(["a", "ana ban", "a-b c", "a1 c++"]))
+def test_a_term_that_stands_everywhere_is_found_alike(text: str, keyword: str) -> None:
+    """A compiled pattern, which is for terms of many places, finds what going through them does."""
+    found = []
+    for many in (-1, 10**9):
+        with patch("recall.core.matching._MANY", many):
+            found.append(matcher(keyword).spans(text))
+    assert found[0] == found[1]
+
+
+@given(st.text("ab c\n", min_size=501), st.text("ab c\n", min_size=501))
+def test_a_text_that_was_looked_at_is_answered_alike(one: str, other: str) -> None:
+    """What is kept of the last long text is that text's: reasons first, spans after, or neither."""
+    used = matcher("a b")
+    for text in (one, other, one):
+        used.match("a b", Metadata(title="a"), text)
+        assert used.spans(text) == matcher("a b").spans(text)
 
 
 @pytest.mark.parametrize(
