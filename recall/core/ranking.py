@@ -19,9 +19,13 @@ SHORT = 4
 """A question of at most so many terms is meant whole: a memory with all of them comes first."""
 _WHOLE_SHORT = 1.0
 _WHOLE_LONG = 0.3
+_WHOLE_WORD = 0.3
 _PHRASE = 0.25
 _EXACT = 2.0
 _NEW_KEYWORD = 1.0
+_NEW_WORD = 0.2
+"""A keyword of one term is most often one word of a question of several: that it is there is little
+beside how much it tells, and the memories that hold other ones are no other answers."""
 
 
 class Candidate(NamedTuple):
@@ -45,7 +49,8 @@ def order(memories: Sequence[Memory], evidence: Sequence[Evidence], limit: int) 
     best_of_all = max((_top(one) for one in evidence), default=0.0)
     values = [_values(memories, one, best_of_all) for one in evidence]
     best = {m.key: sum(value.get(m.key, 0.0) for value in values) for m in memories}
-    return _pick(memories, values, best, limit)
+    fresh = [_NEW_WORD if _terms(one.question) == 1 else _NEW_KEYWORD for one in evidence]
+    return _pick(memories, values, fresh, best, limit)
 
 
 class Reasons(NamedTuple):
@@ -70,8 +75,11 @@ def reasons(memories: Sequence[Memory], one: Evidence) -> dict[int, Reasons]:
     top = _top(one)
     if top <= 0:
         return {}
-    terms = len(one.question.words) + len(one.question.grams) + len(one.question.symbols)
+    terms = _terms(one.question)
     whole = _WHOLE_SHORT if terms <= SHORT else _WHOLE_LONG
+    phrase = _PHRASE
+    if terms == 1:
+        whole, phrase = _WHOLE_WORD, 0.0
     wanted = squeezed(one.question.text)
     out: dict[int, Reasons] = {}
     for memory in memories:
@@ -80,7 +88,7 @@ def reasons(memories: Sequence[Memory], one: Evidence) -> dict[int, Reasons]:
             out[memory.key] = Reasons(
                 score / top,
                 whole if memory.key in one.whole else 0.0,
-                _PHRASE if memory.key in one.phrase else 0.0,
+                phrase if memory.key in one.phrase else 0.0,
                 _EXACT if _is_exact(memory, wanted) else 0.0,
             )
     return out
@@ -99,6 +107,10 @@ def _values(memories: Sequence[Memory], one: Evidence, best_of_all: float) -> di
     }
 
 
+def _terms(question: Question) -> int:
+    return len(question.words) + len(question.grams) + len(question.symbols)
+
+
 def _top(one: Evidence) -> float:
     return max(one.scores.values(), default=0.0)
 
@@ -112,19 +124,20 @@ def _is_exact(memory: Memory, wanted: str) -> bool:
 def _pick(
     memories: Sequence[Memory],
     values: Sequence[Mapping[int, float]],
+    fresh: Sequence[float],
     best: Mapping[int, float],
     limit: int,
 ) -> list[Memory]:
-    """Pick greedily: a keyword that nothing picked so far answers is worth something."""
+    """Pick greedily: a keyword that nothing picked so far answers is worth its share of `fresh`."""
     left = [memory for memory in memories if best[memory.key] > 0]
     picked: list[Memory] = []
     answered: set[int] = set()
     bodies: set[str] = set()
 
     def worth(memory: Memory) -> tuple[bool, float]:
-        fresh = sum(1 for i, v in enumerate(values) if i not in answered and memory.key in v)
+        new = (fresh[i] for i, v in enumerate(values) if i not in answered and memory.key in v)
         repeated = memory.total > 0 and memory.version in bodies
-        return (not repeated, best[memory.key] + _NEW_KEYWORD * fresh)
+        return (not repeated, best[memory.key] + sum(new))
 
     while left and len(picked) < limit:
         chosen = _first_max(left, worth)

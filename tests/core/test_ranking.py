@@ -46,8 +46,16 @@ def test_an_equal_title_beats_everything() -> None:
 
 def test_an_unanswered_keyword_is_worth_a_place() -> None:
     """With two places, a memory for the second keyword comes before a second for the first."""
-    both = [evidence("x", {A: 10, B: 9.5}), evidence("y", {C: 1})]
+    both = [evidence("deploy staging", {A: 10, B: 9.5}), evidence("roll back", {C: 1})]
     assert order([A, B, C], both, 2) == [A, C]
+
+
+def test_words_are_read_as_one_question() -> None:
+    """Of keywords of one word, what holds most of what they tell comes first: not one for each."""
+    scores = {A: 10.0, B: 9.5}
+    assert order([A, B, C], [evidence("deploy", scores), evidence("to", {C: 1})], 2) == [A, B]
+    even = [evidence("deploy", scores), evidence("backup", {C: 9.4})]
+    assert order([A, B, C], even, 2) == [A, C]
 
 
 def test_a_rare_keyword_tells_more_than_a_common_one() -> None:
