@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from recall.core import sink
+from recall.core.visible import lines_of
 from recall.core.writing import Approval, Asker, FileChange, Plan
 
 _VERBS = {"create": "Add", "change": "Change", "remove": "Forget"}
@@ -14,6 +16,10 @@ _ASKERS = {
     "import": "An import asks",
     "person": "You ask",
 }
+
+_MARGIN = "│"
+_SHOWN_TITLE = 120
+"""Characters of a title in the line that names a write."""
 
 
 def approval_of(plan: Plan, asker: Asker) -> Approval:
@@ -46,7 +52,8 @@ def approval_of(plan: Plan, asker: Asker) -> Approval:
 def _title(plan: Plan) -> str:
     if len(plan.changes) == 1:
         (change,) = plan.changes
-        return f"{_VERBS[change.kind].lower()} {change.ref} ({change.title})"
+        title = sink.metadata(change.title, _SHOWN_TITLE)
+        return f"{_VERBS[change.kind].lower()} {change.ref} ({title})"
     counted = [(kind, sum(c.kind == kind for c in plan.changes)) for kind in _VERBS]
     what = ", ".join(f"{_VERBS[kind].lower()} {count}" for kind, count in counted if count)
     return f"{plan.action}: {what} memories"
@@ -55,10 +62,15 @@ def _title(plan: Plan) -> str:
 def _shown(change: FileChange) -> str:
     before, after = _file(change.before), _file(change.after)
     if change.kind == "create":
-        return f"+ {change.ref}, new:\n\n{after}"
+        return f"+ {change.ref}, new:\n\n{_quoted(after)}"
     if change.kind == "remove":
-        return f"- {change.ref}, is taken away:\n\n{before}"
-    return f"~ {change.ref}, from:\n\n{before}\n\nto:\n\n{after}"
+        return f"- {change.ref}, is taken away:\n\n{_quoted(before)}"
+    return f"~ {change.ref}, from:\n\n{_quoted(before)}\n\nto:\n\n{_quoted(after)}"
+
+
+def _quoted(text: str) -> str:
+    """Return the text with a margin, so that no line of it can be taken for one of ours."""
+    return "\n".join(f"{_MARGIN} {line}" if line else _MARGIN for line in lines_of(text))
 
 
 def _file(raw: bytes | None) -> str:

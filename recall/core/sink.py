@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from recall.core.lazy import pattern
+from recall.core.visible import spelled
 from recall.core.window import is_boundary
 from recall.model import SCOPES
 
@@ -92,20 +93,21 @@ _TERMINAL_RAW = pattern(
 _CARRIAGE_RETURN = pattern("\r\n?")
 
 
-def _terminal_escape(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+def _terminal_escape(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def terminal(text: str) -> str:
     """Return `text` safe to print: line feeds and tabs stay, CR and CRLF become line feeds.
 
-    Other controls (so every ANSI sequence), bidi controls, line separators and surrogates are
-    shown as `\\xXX` or `\\uXXXX`: a person sees that they are there. For people, not to be parsed.
+    Other controls (so every ANSI sequence), bidi controls, line separators, characters without
+    width, tags and surrogates are shown as `\\xXX` or `\\uXXXX`: a person sees that they are there.
+    For people, not to be parsed.
     """
-    if text.isascii() and text.isprintable():
-        return text
-    return _TERMINAL_RAW.sub(_terminal_escape, _CARRIAGE_RETURN.sub("\n", text))
+    return spelled(_CARRIAGE_RETURN.sub("\n", text), _terminal_escape)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ EXPIRED: Final = "expired"
 STATES: Final = (PENDING, APPROVED, DISMISSED, EXPIRED)
 
 _DAY_S = 86_400.0
+_LARGEST = 2**63 - 1
+"""The largest number that SQLite has."""
 _KEPT_DAYS = 90
 """How long decided ones are remembered; those that a dream was denied: for good."""
 
@@ -137,6 +139,8 @@ class StoredProposals:
 
     def find(self, number: int) -> Proposal:
         """Return one proposal of this corpus. Raises WriteError PROPOSAL_NOT_FOUND."""
+        if number > _LARGEST:
+            raise _unknown(number)
         self.let_go()
         with self._db.reading() as db:
             where = "number = ? AND corpus = ?"
@@ -166,10 +170,10 @@ class StoredProposals:
             found = self._rows(db, "corpus = ? AND mark = ?", (self._corpus, mark)) if db else []
         return found[-1].state if found else ""
 
-    def settle(self, number: int, state: str) -> None:
-        """Record what became of one that waits."""
+    def settle(self, number: int, state: str) -> bool:
+        """Record what became of one that waits; False where it waits no more."""
         with self._db.writing() as db:
-            self._settle(db, number, state)
+            return self._settle(db, number, state)
 
     def edit(self, number: int, write: Write, title: str, mark: str) -> None:
         """Put another write in the place of the one that waits."""
@@ -213,9 +217,9 @@ class StoredProposals:
         where = "corpus = ? AND state = 'pending' AND expires <= ?"
         return self._rows(db, where, (self._corpus, self._now()))
 
-    def _settle(self, db: sqlite3.Connection, number: int, state: str) -> None:
+    def _settle(self, db: sqlite3.Connection, number: int, state: str) -> bool:
         what = "UPDATE proposal SET state = ? WHERE number = ? AND state = ?"
-        db.execute(what, (state, number, PENDING))
+        return db.execute(what, (state, number, PENDING)).rowcount > 0
 
     def _waiting(self, db: sqlite3.Connection, source: str = "") -> int:
         query = (

@@ -50,8 +50,8 @@ class Kept(Protocol):
     def waiting(self, number: int) -> Waiting:
         """Return one that waits. Raises WriteError PROPOSAL_NOT_FOUND."""
 
-    def settle(self, number: int, state: str) -> None:
-        """Record what became of one."""
+    def settle(self, number: int, state: str) -> bool:
+        """Record what became of one that waits; False where it waits no more."""
 
     def edit(self, number: int, write: Write, title: str, mark: str) -> None:
         """Put another write in the place of one that waits."""
@@ -85,10 +85,11 @@ class Deciding:
     def approve(self, number: int, answerer: Answerer) -> Written:
         """Ask `answerer` about a proposal as it would be made now, and make it if he says yes.
 
-        A no dismisses it; without an answer it goes on waiting. Raises WriteError WRITE_DENIED
-        then, and what makes it impossible.
+        A no dismisses it; without an answer, and where the policy is off by now, it goes on
+        waiting. Raises WriteError WRITE_DENIED then, and what makes it impossible.
         """
         shown = self.show(number)
+        self._writes.check_policy(shown.proposal.write, shown.proposal.asker, shown.plan)
         outcome = answer_of(answerer, shown.approval)
         found, by = shown.proposal, f"proposal {number}, {answerer.name}"
         decision = Decision(outcome, by, number)
@@ -100,29 +101,40 @@ class Deciding:
                 fix=f"recall proposals approve {number}, or dismiss it.",
                 outcome=outcome,
             )
-        # Meanwhile somebody else may have decided on it, or put other words in it.
-        if self._kept.waiting(number).write != found.write:
-            raise WriteError(
-                "WRITE_SUPERSEDED",
-                f"Proposal {number} was edited while you were asked: nothing was written.",
-                fix=f"Look at it again: recall proposals show {number}.",
-            )
-        if outcome == REJECTED:
-            self._kept.settle(number, DISMISSED)
-        written = self._writes.decided(found.write, found.asker, shown.plan, decision)
-        self._kept.settle(number, APPROVED)
-        return written
+        if outcome == REJECTED and not self._kept.settle(number, DISMISSED):
+            self._kept.waiting(number)  # says what became of it
+
+        def overtaken() -> WriteError | None:
+            return self._overtaken(found)
+
+        return self._writes.decided(found.write, found.asker, shown.plan, decision, overtaken)
+
+    def _overtaken(self, found: Waiting) -> WriteError | None:
+        """Return why a proposal is not the one any more that somebody was asked about."""
+        try:
+            now = self._kept.waiting(found.number)
+        except WriteError as error:
+            return error
+        if now.write == found.write:
+            return None
+        return WriteError(
+            "WRITE_SUPERSEDED",
+            f"Proposal {found.number} was edited meanwhile: nothing was written.",
+            fix=f"Look at it again: recall proposals show {found.number}.",
+        )
 
     def dismiss(self, number: int, by: str) -> None:
         """Let a proposal go, and audit who said so."""
-        found = self._kept.waiting(number)
-        self._ledger.append(_ended(found, "-dismissed", by))
-        self._kept.settle(number, DISMISSED)
+        self._end(number, DISMISSED, "-dismissed", by)
 
     def let_go(self, number: int, why: str) -> None:
         """Let a proposal expire before its time, and audit why."""
-        self._ledger.append(_ended(self._kept.waiting(number), "-expired", why))
-        self._kept.settle(number, EXPIRED)
+        self._end(number, EXPIRED, "-expired", why)
+
+    def _end(self, number: int, state: str, how: str, by: str) -> None:
+        with self._writes.alone():
+            self._ledger.append(_ended(self._kept.waiting(number), how, by))
+            self._kept.settle(number, state)
 
     def edit(self, number: int, draft: Draft) -> Shown:
         """Put other words in a proposal's draft; returns it as it would be made now.
@@ -142,7 +154,11 @@ class Deciding:
         plan = self._writes.planned(write, found.asker)
         write, plan = self._writes.waiting(write, found.asker, plan)
         approval = self._writes.approval(plan, found.asker)
-        self._kept.edit(number, write, approval.title, mark_of(plan))
+        with self._writes.alone():
+            late = self._overtaken(found)
+            if late is not None:
+                raise late
+            self._kept.edit(number, write, approval.title, mark_of(plan))
         return Shown(self._kept.waiting(number), plan, approval)
 
 

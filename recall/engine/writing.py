@@ -6,6 +6,9 @@ memory protocol all come through `WriteService.do` (DESIGN.md, 11).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
 from recall.core.approval import approval_of
 from recall.core.audit import Entry, detail_text
 from recall.core.budget import Budgets
@@ -40,6 +43,8 @@ from recall.engine.secrecy import Secrecy
 from recall.errors import StoreError, WriteError
 from recall.model import Memory, track_of
 from recall.settings import Writes
+
+_POLICY_OFF = "policy off"
 
 
 class WriteService:
@@ -97,8 +102,7 @@ class WriteService:
         plan = self.planned(write, asker)
         if not plan.changes or (once and self._proposals.seen(mark_of(plan))):
             return Written(write.action, UNCHANGED, targets=write.targets)
-        if policy_of(plan, asker.source, self._wishes) == OFF:
-            return self.decided(write, asker, plan, Decision(REJECTED, "policy off"))
+        self.check_policy(write, asker, plan)
         if self._wishes.unanswered == "deny":
             return self.decided(
                 write, asker, plan, Decision(UNAVAILABLE, "no proposals are wanted")
@@ -195,7 +199,7 @@ class WriteService:
         """Return who lets the plan through, or does not; None where it waits for a person."""
         policy = policy_of(plan, asker.source, self._wishes)
         if policy == OFF:
-            return Decision(REJECTED, "policy off")
+            return Decision(REJECTED, _POLICY_OFF)
         if policy == AUTO:
             return Decision(ALLOWED, "policy auto")
         outcome = answer_of(answerer, self.approval(plan, asker)) if answerer else UNAVAILABLE
@@ -222,25 +226,42 @@ class WriteService:
         self._ledger.extend(self._entries(plan, asker, told, "-proposed"))
         return Written(write.action, PROPOSED, plan.changes, plan.flags, number)
 
-    def decided(self, write: Write, asker: Asker, plan: Plan, decision: Decision) -> Written:
+    def check_policy(self, write: Write, asker: Asker, plan: Plan) -> None:
+        """Raise WriteError WRITE_DENIED, and audit it, where the settings let nobody write this."""
+        if policy_of(plan, asker.source, self._wishes) == OFF:
+            self.decided(write, asker, plan, Decision(REJECTED, _POLICY_OFF))
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Return what holds the lock among writing processes. Raises WriteError WRITE_FAILED."""
+        return self._files.alone()
+
+    def decided(
+        self,
+        write: Write,
+        asker: Asker,
+        plan: Plan,
+        decision: Decision,
+        overtaken: Callable[[], WriteError | None] = lambda: None,
+    ) -> Written:
         """Make a plan true that was decided on, or refuse it; both are audited.
 
         It is planned anew while nobody else writes: what differs from what was approved is
-        refused. Raises WriteError (WRITE_DENIED, WRITE_SUPERSEDED, BUDGET_EXCEEDED, …).
+        refused. So is what `overtaken` returns then, which somebody else has decided on meanwhile:
+        that is no attempt of this one, and has no row. Raises WriteError (WRITE_DENIED,
+        WRITE_SUPERSEDED, BUDGET_EXCEEDED, …).
         """
         if not decision.allowed:
             self.refused(plan, asker, decision)
             raise _denied(plan, decision)
         try:
             with self._files.alone():
-                now = self.planned(write, asker)
-                if now.same != plan.same:
-                    raise _superseded(plan)
-                entries = self._entries(plan, asker, decision.words)
-                operation = self._files.commit(plan, entries, decision.proposal)
+                late = overtaken()
+                operation = "" if late else self._made(write, asker, plan, decision)
         except WriteError as error:
             self._lost(plan, asker, decision, error)
             raise
+        if late:
+            raise late
         self._store.refresh()
         return Written(
             write.action,
@@ -250,6 +271,14 @@ class WriteService:
             decision=decision.words,
             operation=operation,
         )
+
+    def _made(self, write: Write, asker: Asker, plan: Plan, decision: Decision) -> str:
+        """Write what was approved, with the lock held; returns the operation's name."""
+        now = self.planned(write, asker)
+        if now.same != plan.same:
+            raise _superseded(plan)
+        entries = self._entries(plan, asker, decision.words)
+        return self._files.commit(plan, entries, decision.proposal)
 
     def refused(self, plan: Plan, asker: Asker, decision: Decision) -> None:
         """Audit a write that was denied."""
@@ -299,10 +328,13 @@ def answer_of(answerer: Answerer, approval: Approval) -> str:
 
 
 def _denied(plan: Plan, decision: Decision) -> WriteError:
+    fix = "Don't try it again in other words; go on without it, and tell the user."
+    if decision.by == _POLICY_OFF:
+        fix = "writes.policy, or one of writes.rules, is off for this: nothing here can write it."
     return WriteError(
         "WRITE_DENIED",
         f"The write was not allowed: {decision.words}. Nothing was written.",
-        fix="Don't try it again in other words; go on without it, and tell the user.",
+        fix=fix,
         outcome=decision.outcome,
         refs=[change.ref for change in plan.changes],
     )

@@ -10,6 +10,7 @@ import click
 from recall.core.writing import Draft
 from recall.disk.proposals import PENDING, STATES, Proposal
 from recall.engine.proposing import Shown
+from recall.faces import show
 from recall.faces.cli import EXIT_OK, Common, common_options, emit, say, utf8, warn
 from recall.faces.person import require_person
 from recall.faces.show import count
@@ -33,7 +34,7 @@ def proposals_list(common: Common, every: bool) -> int:
         return EXIT_OK
     for one in found:
         state = "" if one.state == PENDING else f"{one.state}  "
-        say(f"{one.number:>4}  {_time(one.at)}  {state}{one.source}: {one.title}")
+        say(f"{one.number:>4}  {_time(one.at)}  {state}{one.source}: {show.title(one.title)}")
     say(f"{count(len(found), 'proposal', 'proposals')}." if found else "Nothing waits.")
     return EXIT_OK
 

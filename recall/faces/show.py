@@ -8,8 +8,11 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from recall.core import sink
+
 NO_ROOTS = "No memory folder is configured: name one with --root, or run recall init."
 _MARGIN = "    "
+_SHOWN_TITLE = 200
 _BREAKS = {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
 
 
@@ -40,6 +43,11 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
 def count(number: int, one: str, many: str) -> str:
     """Return `1 file` or `2 files`."""
     return f"{number} {one if number == 1 else many}"
+
+
+def title(text: str) -> str:
+    """Return what a memory or a proposal is called on one line of at most 200 characters."""
+    return sink.metadata(text, _SHOWN_TITLE)
 
 
 def name(text: str) -> str:

@@ -23,6 +23,7 @@ from recall.core.writing import (
     Written,
 )
 from recall.errors import RequestError
+from recall.faces import show
 from recall.faces.cli import EXIT_OK, Common, common_options, emit, say, utf8, warn
 from recall.faces.person import person, require_person
 from recall.faces.show import count
@@ -136,7 +137,7 @@ def trash_list(common: Common) -> int:
     for one in lost:
         at = datetime.fromtimestamp(one.at).astimezone().strftime("%Y-%m-%d %H:%M")
         what = "changed" if one.after else "removed"
-        say(f"{at}  {one.operation}  {one.action:<11}  {what}  {one.ref}  {one.title}")
+        say(f"{at}  {one.operation}  {one.action:<11}  {what}  {one.ref}  {show.title(one.title)}")
     if not lost:
         say("Nothing was taken away.")
     return EXIT_OK

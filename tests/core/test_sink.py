@@ -188,6 +188,7 @@ def test_a_body_is_printed_without_driving_the_terminal() -> None:
     """Lines and tabs stay, everything that a terminal would act on is shown instead."""
     assert terminal("a\tb\r\nc\rd\n") == "a\tb\nc\nd\n"
     assert terminal("\x1b[2J\x07\x9b1m\x7f") == "\\x1b[2J\\x07\\x9b1m\\x7f"
+    assert terminal("a\u200bb\ufeff\U000e0041") == "a\\u200bb\\ufeff\\U000e0041"
     assert terminal("\u202eevil\u2066 \u2028 \udc80") == "\\u202eevil\\u2066 \\u2028 \\udc80"
     assert (
         terminal("naïve 部署 👩🏽\u200d⚕️ می\u200cخواهم <b>")

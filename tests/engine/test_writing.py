@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,11 @@ def files(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in found if path.is_file()}
 
 
+def quoted(text: str) -> str:
+    """Return a file's text as an approval shows it: byte for byte, with a margin."""
+    return "\n".join(f"│ {line}".removesuffix(" ") for line in text.rstrip("\n").split("\n"))
+
+
 def audited(recall: Recall) -> list[tuple[str, str]]:
     rows = recall.audit().rows()
     return [(row.entry.action, row.entry.outcome) for row in reversed(rows)]
@@ -101,12 +108,12 @@ def test_the_person_sees_the_whole_change(recall: Recall, place: Path) -> None:
     (ref,) = writes.do(add(), MODEL, yes).refs
     path = place / "project" / ref.partition(":")[2]
     before = path.read_text()
-    assert before.rstrip("\n") in yes.asked[-1].text
+    assert quoted(before) in yes.asked[-1].text
     writes.do(Write("replace", (Draft(text="Nobody approves."),), (ref,)), MODEL, yes)
     after = path.read_text()
-    assert before.rstrip("\n") in yes.asked[-1].text and after.rstrip("\n") in yes.asked[-1].text
+    assert quoted(before) in yes.asked[-1].text and quoted(after) in yes.asked[-1].text
     writes.do(Write("remove", targets=(ref,)), MODEL, yes)
-    assert after.rstrip("\n") in yes.asked[-1].text
+    assert quoted(after) in yes.asked[-1].text
     assert [one.payload["changes"][0]["kind"] for one in yes.asked] == [
         "create",
         "change",
@@ -490,6 +497,70 @@ def test_what_is_decided_elsewhere_while_a_person_is_asked_counts(
     assert caught.value.code == ("PROPOSAL_NOT_FOUND" if dismissed else "WRITE_SUPERSEDED")
     assert files(place) == {}
     assert recall.pending() == (0 if dismissed else 1)
+
+
+@pytest.mark.parametrize("kind", [ALLOWED, REJECTED])
+def test_of_many_who_decide_at_once_one_does(place: Path, kind: str) -> None:
+    """All are shown it before anybody answers: one answer counts, the others are told of it."""
+    with opened(place) as recall:
+        number = recall.writes().do(add(), MODEL).proposal
+    together = threading.Barrier(4)
+
+    class Together(Says):
+        def ask(self, approval: Approval) -> str:
+            together.wait(30)
+            return super().ask(approval)
+
+    def decide(_: int) -> str:
+        with opened(place) as recall:
+            try:
+                recall.deciding().approve(number, Together(kind, "terminal"))
+            except WriteError as error:
+                return error.code
+        return "written"
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = sorted(pool.map(decide, range(4)))
+    first = "written" if kind == ALLOWED else "WRITE_DENIED"
+    assert answers == sorted([first, *["PROPOSAL_NOT_FOUND"] * 3])
+    with opened(place) as recall:
+        rows = [action for action, _ in audited(recall)]
+    assert rows == ["add-proposed", "add" if kind == ALLOWED else "add-denied"]
+    assert len(files(place)) == (1 if kind == ALLOWED else 0)
+
+
+def test_what_is_off_by_now_is_not_approved(place: Path) -> None:
+    """The policy is asked when a proposal is decided on, too: nobody is asked, and it waits on."""
+    with opened(place) as recall:
+        number = recall.writes().do(add(), MODEL).proposal
+    yes = Says(ALLOWED)
+    with opened(place, policy="off") as recall:
+        with pytest.raises(WriteError, match="policy off") as caught:
+            recall.deciding().approve(number, yes)
+        assert caught.value.code == "WRITE_DENIED" and "writes.policy" in (caught.value.fix or "")
+        assert (yes.asked, recall.pending(), files(place)) == ([], 1, {})
+        assert audited(recall)[-1][0] == "add-denied"
+
+
+@pytest.mark.parametrize("number", [99, 2**63 - 1, 2**63, 10**40])
+def test_a_number_of_no_proposal_is_said(recall: Recall, number: int) -> None:
+    """However large it is."""
+    for decide in (recall.deciding().show, recall.proposals().find):
+        with pytest.raises(WriteError, match=f"no proposal {number}") as caught:
+            decide(number)
+        assert caught.value.code == "PROPOSAL_NOT_FOUND"
+
+
+def test_what_is_proposed_can_forge_no_line(recall: Recall) -> None:
+    """What it is called is one line, and each line of a file that is shown has a margin."""
+    title = "Lunch\n   9  2026-01-01 12:00  model: add harmless.md\n" + "long " * 100
+    text = "Fine.\n\n+ project:other.md, new:\r\nWrite this? [y/n] y"
+    number = recall.writes().do(add(text, title=title), MODEL).proposal
+    assert "\n" not in recall.proposals().find(number).title
+    assert len(recall.proposals().find(number).title) < 250
+    shown = recall.deciding().show(number).approval.text
+    ours = [line for line in shown.splitlines() if line and not line.startswith("│")]
+    assert len(ours) == 2 and ours[1].endswith(", new:")
 
 
 def test_a_proposal_is_edited_before_it_is_approved(recall: Recall, place: Path) -> None:

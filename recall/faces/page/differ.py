@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from recall.faces.page.visible import visible
+from recall.core.visible import visible
 
 SAME, ADDED, REMOVED = "same", "added", "removed"
 FOLDED = 8

@@ -17,7 +17,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from recall.faces.page.visible import visible
+from recall.core.visible import visible
 
 _TAGS = frozenset(
     "a blockquote br code del em h3 h4 h5 h6 hr li ol p pre s span strong "

@@ -11,13 +11,13 @@ from starlette.responses import Response
 
 from recall.core.audit import DELIVERED, RECALLED
 from recall.core.snapshot import Snapshot
+from recall.core.visible import hides
 from recall.core.window import cut
 from recall.errors import RecallError, RequestError
 from recall.faces.page.corpus import AGES, LEGACY, OLDER, STRUCTURED, Wish
 from recall.faces.page.finding import Hit, searched
 from recall.faces.page.markup import rendered
 from recall.faces.page.shown import whole
-from recall.faces.page.visible import hides
 from recall.model import SCOPES, TYPES, Memory
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from recall.core.digest import sha256
+from recall.core.visible import hides
 from recall.core.writing import ALLOWED, UNAVAILABLE, Approval, Draft, FileChange, Flag
 from recall.disk.proposals import PENDING, STATES, Proposal
 from recall.engine.proposing import Deciding, Shown
 from recall.errors import RecallError, WriteError
 from recall.faces.page.differ import Run, difference
 from recall.faces.page.shown import whole
-from recall.faces.page.visible import hides
 
 if TYPE_CHECKING:
     from recall.faces.page.site import Site

@@ -28,6 +28,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from recall.app import Recall
+from recall.core.visible import visible
 from recall.errors import RecallError
 from recall.faces.page import health, memories, proposals, sessions
 from recall.faces.page.corpus import Catalogue
@@ -44,7 +45,6 @@ from recall.faces.page.doors import (
 from recall.faces.page.live import Hub, Looking
 from recall.faces.page.shown import FILTERS, moment
 from recall.faces.page.texts import LANGUAGES, texts
-from recall.faces.page.visible import visible
 
 HERE = Path(__file__).parent
 MAX_FORM = 1_500_000

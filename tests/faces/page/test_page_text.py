@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("starlette", reason="the extra ui is not installed")
 
+from recall.core.visible import hides, visible
 from recall.faces.page.differ import ADDED, REMOVED, SAME, Line, difference
 from recall.faces.page.markup import rendered
 from recall.faces.page.texts import LANGUAGES, TEXTS, texts
-from recall.faces.page.visible import hides, visible
 
 HARMLESS = frozenset(
     "a blockquote br code del em h3 h4 h5 h6 hr li ol p pre s span strong "
