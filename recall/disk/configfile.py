@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from recall.core.lazy import pattern
 from recall.disk import places
 from recall.errors import SettingsError
 from recall.model import SCOPES
@@ -35,6 +36,7 @@ PROJECT_BYTES = 32 * 1024
 """Of a project's own file: it is read in every hook, and anyone can have written it."""
 
 _DOTS = 500  # in one line; tomllib needs quadratic time for a dotted key: 3 s for 16,000 parts
+_HEADER = pattern(r"\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
 _SHOWN = 60  # characters of a wrong value that an error repeats
 SECRETIVE = ("external.mem0.env_key", "external.mem0.credential_env", "external.mem0.base_url")
 """Keys in whose place people put a secret: errors do not repeat what stands there."""
@@ -152,13 +154,23 @@ def parse(text: str, path: Path) -> dict[str, Any]:
         found = re.search(r" \(at line (\d+), column \d+\)$", str(error))
         number = int(found[1]) if found else text.count("\n") + 1
         what = re.sub(r" \(at [^()]*\)$", "", str(error))
-        raise SettingsError(
-            f"{path}:{number}: {what}.",
-            file=str(path),
-            fix="Mend the TOML there, then run the command again.",
-        ) from None
+        fix = "Mend the TOML there, then run the command again."
+        if first := _declared_before(text, number):
+            table, line = first
+            what = f"the table [{table}] stands in line {line} already"
+            fix = f"Put the keys below line {line}, and leave this line out."
+        raise SettingsError(f"{path}:{number}: {what}.", file=str(path), fix=fix) from None
     except RecursionError:
         raise SettingsError(f"{path} is nested too deeply.", file=str(path)) from None
+
+
+def _declared_before(text: str, number: int) -> tuple[str, int] | None:
+    """Return the table whose header stands in this line and in an earlier one, and that line."""
+    headers = [_HEADER.match(line) for line in text.splitlines()[:number]]
+    names = [re.sub(r"\s", "", one[1]) if one else "" for one in headers]
+    if not names or not names[-1] or names[-1] not in names[:-1]:
+        return None
+    return names[-1], names.index(names[-1]) + 1
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:

@@ -264,6 +264,16 @@ def test_broken_toml_names_file_and_line(text: str, line: int, world: World) -> 
     assert error.file == str(path)
 
 
+@pytest.mark.parametrize("table", ["writes", "external.mem0"])
+def test_a_table_that_is_there_already_is_named_with_both_lines(table: str, world: World) -> None:
+    """Who pastes an example below what `recall init` wrote is told where its keys belong."""
+    text = f"# mine\n\n[ {table} ] # as init wrote it\n#a = 1\n\n[{table}]\n"
+    path = world.user(text)
+    error = world.refuse()
+    assert str(error) == f"{path}:6: the table [{table}] stands in line 3 already."
+    assert error.fix == "Put the keys below line 3, and leave this line out."
+
+
 def test_a_file_that_is_not_text_is_refused_with_its_line(world: World) -> None:
     """Bytes that are not UTF-8 are named by line; a BOM is fine."""
     path = world.user("")
