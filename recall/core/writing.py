@@ -126,7 +126,10 @@ class FileChange(NamedTuple):
 
 
 class Flag(NamedTuple):
-    """Something that a person should know before he says yes: `secret`, `near_duplicate`."""
+    """Something that a person should know before he says yes.
+
+    `secret`, `near_duplicate`, `other_scope`: it goes to another scope than its type belongs to.
+    """
 
     kind: str
     message: str

@@ -156,9 +156,9 @@ def parse(text: str, path: Path) -> dict[str, Any]:
         what = re.sub(r" \(at [^()]*\)$", "", str(error))
         fix = "Mend the TOML there, then run the command again."
         if first := _declared_before(text, number):
-            table, line = first
-            what = f"the table [{table}] stands in line {line} already"
-            fix = f"Put the keys below line {line}, and leave this line out."
+            table, line_no = first
+            what = f"the table [{table}] stands in line {line_no} already"
+            fix = f"Put the keys below line {line_no}, and leave this line out."
         raise SettingsError(f"{path}:{number}: {what}.", file=str(path), fix=fix) from None
     except RecursionError:
         raise SettingsError(f"{path} is nested too deeply.", file=str(path)) from None

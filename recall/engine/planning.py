@@ -34,6 +34,7 @@ from recall.core.writing import (
     Asker,
     Draft,
     FileChange,
+    Flag,
     Plan,
     Write,
     may_change,
@@ -124,12 +125,25 @@ class Planner:
 
     def _scope(self, draft: Draft) -> str:
         """Return the scope that a new memory goes to: its own, or that of its type."""
+        if draft.scope:
+            return draft.scope
         there = [root.scope for root in self._roots]
-        if not draft.scope:
-            wish = "user" if draft.type in ("user", "feedback") else "project"
-            others = [scope for scope in ("project", "user") if scope in there]
-            return wish if wish in there or not others else others[0]
-        return draft.scope
+        others = [scope for scope in ("project", "user") if scope in there]
+        wish = _scope_of(draft.type)
+        return wish if wish in there or not others else others[0]
+
+    def elsewhere(self, write: Write) -> list[Flag]:
+        """Return what to say of new memories whose type's scope has no folder."""
+        there = {root.scope for root in self._roots}
+        missing = {one.type: _scope_of(one.type) for one in write.drafts if one.type}
+        return [
+            Flag(
+                "other_scope",
+                f"type {type} belongs to scope {scope}, which has no folder. {_HOW.get(scope, '')}",
+            )
+            for type, scope in missing.items()
+            if scope not in there
+        ]
 
     def _inherited(self, draft: Draft, memories: Sequence[Memory]) -> Draft:
         """Return a consolidation's draft with what all of its targets have in common."""
@@ -347,10 +361,23 @@ def _may(memory: Memory, asker: Asker) -> None:
         )
 
 
+_HOW = {
+    "project": "To have one: mkdir -p .recall/memory in the project's folder, or name another in "
+    "roots.project.",
+    "user": "To have one: mkdir -p ~/.recall/memory, or name another in roots.user.",
+    "team": "To have one: scopes.team = true in your settings, and recall init --trust.",
+}
+
+
+def _scope_of(type: str) -> str:
+    """Return the scope that memories of a type belong to."""
+    return "user" if type in ("user", "feedback") else "project"
+
+
 def _unavailable(scope: str, why: str) -> WriteError:
     return WriteError(
         "SCOPE_UNAVAILABLE",
         f"Nothing can be written to scope {scope}. {why}",
-        fix="Use another scope, or have the user run `recall init` and see `recall status`.",
+        fix=f"Use another scope. {_HOW.get(scope, '')}".strip(),
         scope=scope,
     )

@@ -22,6 +22,7 @@ from recall.core.writing import (
     PROPOSED,
     REJECTED,
     REPLACE,
+    SEED,
     UNAVAILABLE,
     UNCHANGED,
     WRITTEN,
@@ -131,6 +132,8 @@ class WriteService:
             snapshot = self._store.refresh(index=write.action == ADD)
             plan = self._planner.plan(write, asker, snapshot)
             flags = (*self._secrecy.flags(plan), *self._near(write, asker, plan, snapshot))
+            if write.action in (ADD, SEED):
+                flags += tuple(self._planner.elsewhere(write))
             self._budgets.check(self.budgets(), plan.changes)
         return plan._replace(flags=flags)
 

@@ -438,6 +438,24 @@ def test_a_machine_does_not_remember_twice(recall: Recall, place: Path) -> None:
     assert len(files(place)) == 2
 
 
+def test_a_memory_that_goes_to_another_scope_says_so(place: Path) -> None:
+    """Without a folder for the user's memories theirs go to the project: the person is told."""
+    with open_recall(
+        roots=[place / "project"], cache_dir=place / "c", state_dir=place / "s", env={}, home=place
+    ) as recall:
+        yes = Says(ALLOWED)
+        done = recall.writes().do(add(type="feedback"), MODEL, yes)
+        assert done.refs[0].startswith("project:")
+        (flag,) = done.flags
+        assert flag.kind == "other_scope" and "mkdir -p ~/.recall/memory" in flag.message
+        assert flag.message in yes.asked[0].text
+        assert recall.writes().do(add("Another fact, on lunch.", type="project"), MODEL).flags == ()
+        with pytest.raises(WriteError, match="no folder") as caught:
+            recall.writes().do(add(scope="user"), MODEL, yes)
+    assert caught.value.code == "SCOPE_UNAVAILABLE"
+    assert "mkdir -p ~/.recall/memory" in (caught.value.fix or "")
+
+
 # --- proposals
 
 
