@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from recall.core import shell_commands
+from recall.core import shell_commands, shell_settings
 from recall.core.guard import DYNAMIC, READ, WRITE, Seen, Use
 from recall.core.guard_glob import literal, plain
 from recall.core.shell_state import NOTHING, UNSEEN, Flow, State
@@ -61,6 +61,8 @@ class Reader:
     def __init__(self) -> None:
         self.uses: list[Use] = []
         self.unknown: list[str] = []
+        self.substituted = NOTHING
+        """What the last `<(…)` prints."""
         self._depth = 0
         self._groups: Mapping[str, str] = {}
 
@@ -231,6 +233,7 @@ class Reader:
             values = words.texts(value)
         more = any(child.type == "+=" for child in node.children)
         state.assign(text_of(named), values, more=more)
+        shell_settings.assigned(self, state, text_of(named), values)
         return NOTHING
 
     def _declaration(self, node: Node, state: State, stdin: Flow) -> Flow:
@@ -246,6 +249,7 @@ class Reader:
                     name, sign, value = field.partition("=")
                     if sign and name.isidentifier():
                         state.assign(name, (value,))
+                        shell_settings.assigned(self, state, name, (value,))
         return NOTHING
 
     def _unset(self, node: Node, state: State, _stdin: Flow) -> Flow:
@@ -361,6 +365,8 @@ class Reader:
             return (DYNAMIC,)
         flow = self._all(node, state.copy(), NOTHING)
         shell_commands.consume(self, flow, READ)
+        if node.type == "process_substitution":
+            self.substituted = flow
         return flow.values()
 
 

@@ -32,6 +32,17 @@ _HIDES = re.compile(
 _RUNS = re.compile(
     r"\b(?:system|popen\w*|Popen|subprocess|spawn\w*|exec\w*|qx|check_output|shell_exec|IO)\b|`"
 )
+_MOVES = re.compile(r"\b(?:f?chdir|pushd|set_cwd|setwd)\b\s*(?:\(|\s)\s*(?=['\"`rRbBuU])")
+_MOVES_HIDDEN = re.compile(r"\b(?:f?chdir)\b")
+_HERE = re.compile(
+    r"\b(?:Path|PurePath|PosixPath|listdir|scandir|walk|iterdir|readdir)\s*\(\s*\)"
+    r"|\b(?:cwd|getcwd|pwd)\b|\brglob\b|__dirname"
+)
+_FORMED = re.compile(
+    r"""(?s)(?:\b[rR]?[fF][rR]?(?:'[^'\n]*\{|"[^"\n]*\{)|`[^`]*\$\{|"[^"\n]*\#\{)"""
+)
+"""Texts with something worked out within: f-strings, templates."""
+_SCRIPT = re.compile(r"(?:^|[;&|]\s*)cd\s|[;&|<>`*?\[~]|\$\(")
 _WALKS = re.compile(r"\b(?:walk|rglob|iglob|glob|find|readdir|scandir|listdir|copytree|iterdir)\b")
 
 
@@ -46,6 +57,10 @@ class Code(NamedTuple):
     """It may go through folders."""
     runs: bool
     """It may run commands: a text of several words may be one."""
+    moves: tuple[str, ...] = ()
+    """Folders that it goes to."""
+    walks_here: bool = False
+    """It may go through the folder that it is in."""
 
 
 def look(code: str) -> Code:
@@ -64,12 +79,29 @@ def look(code: str) -> Code:
         or found[0].lstrip().startswith(("do", "eval", "exec", "qx", "open"))
     ]
     hides = any(not found["given"].startswith(("'", ")")) for found in opens)
+    moves = tuple(
+        texts[at]
+        for found in _MOVES.finditer(code)
+        for at, span in enumerate(spans)
+        if span[0] == found.end()
+    )
+    walks = bool(_WALKS.search(rest))
     return Code(
         (*texts, *joined),
-        hides or bool(_HIDES.search(rest)),
-        bool(_WALKS.search(rest)),
+        hides
+        or bool(_HIDES.search(rest))
+        or len(moves) < len(_MOVES_HIDDEN.findall(rest))
+        or (bool(opens) and _FORMED.search(code) is not None),
+        walks,
         bool(_RUNS.search(code)),
+        moves,
+        walks and _HERE.search(rest) is not None,
     )
+
+
+def is_script(text: str) -> bool:
+    """Tell whether a text that may be run as a command says more than a program and its words."""
+    return bool(_SCRIPT.search(text)) and len(text) < 4_096
 
 
 def _joined(code: str, texts: list[str], spans: list[tuple[int, int]]) -> list[str]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from recall.core import shell_walkers
-from recall.core.guard import DYNAMIC, LIST, READ, WRITE
+from recall.core import shell_programs, shell_settings, shell_walkers
+from recall.core.guard import DYNAMIC, LIST, READ
 from recall.core.guard_glob import literal, plain
 from recall.core.shell_commands import (
     Call,
     consume,
     dropped,
     how_of,
-    ordinary,
     run,
     told_apart,
 )
+from recall.core.shell_programs import comes_in
 from recall.core.shell_rules import (
     CODE,
     FILES,
@@ -24,7 +24,7 @@ from recall.core.shell_rules import (
     SHELLS,
     WRAPPERS,
 )
-from recall.core.shell_state import NOTHING, UNSEEN, Flow, State
+from recall.core.shell_state import MOST_CWDS, NOTHING, UNSEEN, Flow, State
 
 if TYPE_CHECKING:
     from recall.core.shell import Reader
@@ -39,15 +39,11 @@ def find(name: str, args: Sequence[str]) -> _Special | None:
         return _wrapper
     if name in SHELLS:
         return _shell
-    if _interpreter(name) in CODE:
-        return _code
+    if shell_programs.interpreter(name) in CODE:
+        return shell_programs.code
     if args and (name, plain(args[0])) in RUNNERS:
         return lambda call: _inner(call.reader, call.args[1:], call.state, call.stdin)
     return _SPECIAL.get(name)
-
-
-def _interpreter(name: str) -> str:
-    return name.rstrip("0123456789.") if name.startswith(("python", "pypy")) else name
 
 
 def _inner(reader: Reader, args: Sequence[str], state: State, stdin: Flow) -> Flow:
@@ -74,8 +70,27 @@ def _cd(call: Call) -> Flow:
     else:
         if DYNAMIC not in words[0]:
             call.reader.use(call.state, words[0], LIST)
+        elsewhere = _by_cdpath(call, words[0])
         call.state.go(words[0], physical=physical)
+        call.state.cwds = tuple(dict.fromkeys((*elsewhere, *call.state.cwds)))[:MOST_CWDS]
     return NOTHING
+
+
+def _by_cdpath(call: Call, word: str) -> tuple[str, ...]:
+    """Return where CDPATH may lead `cd` to, beside below the folder that it is in."""
+    texts = call.state.lookup("CDPATH") if "CDPATH" in call.state.variables else ()
+    if plain(word)[:1] in ("/", ".", "") or not any(texts):
+        return ()
+    found: list[str] = []
+    for text in texts:
+        for folder in text.split(":"):
+            inner = call.state.copy()
+            inner.go(folder)
+            if DYNAMIC not in inner.cwds[0]:
+                call.reader.use(inner, word, LIST)
+            inner.go(word)
+            found += inner.cwds
+    return tuple(found)
 
 
 def _eval(call: Call) -> Flow:
@@ -175,6 +190,7 @@ def _env(call: Call) -> Flow:
         elif "=" in text:
             variable, _, value = call.args[at].partition("=")
             inner.assign(plain(variable), (value,))
+            shell_settings.assigned(call.reader, inner, plain(variable), (value,))
             call.names([value])
             at += 1
         else:
@@ -237,10 +253,28 @@ def _shell(call: Call) -> Flow:
         call.names(given.words[1:])
         return call.reader.script(plain(given.words[0]), inner, call.stdin)
     words = [one for one in given.words if plain(one) != "-"]
-    if words and "s" not in given.flags:
-        call.names(words)
+    stdin = comes_in(call, words)
+    if words and "s" not in given.flags and stdin is None:
+        _file_of_script(call, words)
         return UNSEEN
-    return _scripts_in(call.reader, inner, call.stdin, f"what is piped into {call.name}")
+    stdin = call.stdin if stdin is None else stdin
+    return _scripts_in(call.reader, inner, stdin, f"what is piped into {call.name}")
+
+
+def _source(call: Call) -> Flow:
+    """`source FILE`, `. FILE`: a script in this very shell."""
+    stdin = comes_in(call, call.args)
+    if stdin is not None:
+        return _scripts_in(call.reader, call.state, stdin, f"what comes into {call.name}")
+    _file_of_script(call, call.args)
+    return UNSEEN
+
+
+def _file_of_script(call: Call, words: Sequence[str]) -> None:
+    """Note the file of a script; what a substitution prints is no file whose name is known."""
+    if words and DYNAMIC in words[0]:
+        call.reader.miss(f"the script that {call.name} runs")
+    call.names(words)
 
 
 def _scripts_in(reader: Reader, state: State, stdin: Flow, what: str) -> Flow:
@@ -260,87 +294,19 @@ def _with_command(call: Call) -> Flow:
     return UNSEEN
 
 
-# ---------------------------------------------------------------------------------------------
-# Programs
-
-
-def _code(call: Call) -> Flow:
-    from recall.core.shell_code import look, patterns
-
-    programs, valued = CODE[_interpreter(call.name)]
-    at, code = 0, []
-    while at < len(call.args):
-        text = plain(call.args[at])
-        at += 1
-        option = text.lstrip("-")
-        if text[:1] != "-" or text == "-":
-            at -= 1
-            break
-        if text[:2] == "--":
-            option, _, value = option.partition("=")
-            if option in programs:
-                code.append(value or (plain(call.args[at]) if at < len(call.args) else ""))
-                at += 0 if value else 1
-            continue
-        if option[-1:] in programs:
-            code.append(plain(call.args[at]) if at < len(call.args) else "")
-            at += 1
-        elif option[:1] in programs and len(option) > 1:
-            code.append(option[1:])
-        elif option in valued:
-            if option == "m":
-                return ordinary(call.reader, "", call.args[at + 1 :], call.state, call.stdin)
-            at += 1
-        elif option in ("", "c"):
-            continue
-    words = call.args[at:]
-    if call.name == "bun" and not code:
-        return ordinary(call.reader, call.name, call.args, call.state, call.stdin)
-    call.names(words)
-    if not code and (not words or plain(words[0]) == "-"):
-        if call.stdin.unseen:
-            call.reader.miss(f"what is piped into {call.name}")
-        code += call.stdin.texts
-    for text in code:
-        if DYNAMIC in text:
-            call.reader.miss(f"a program for {call.name} that is only known when it runs")
-        seen = look(text)
-        for pattern in patterns(seen):
-            call.reader.use(call.state, pattern)
-            if seen.walks:
-                call.reader.use(call.state, pattern, LIST, deep=True)
-        if seen.hides:
-            call.reader.miss(f"what a program for {call.name} opens")
-        for one in seen.texts if seen.runs else ():
-            if " " in one.strip():
-                call.names([literal(word) for word in one.split()])
-    return UNSEEN
-
-
-def _apply_patch(call: Call) -> Flow:
-    """Codex's way to edit files, given to a shell: the patch names what it writes."""
-    from recall.core.hosttools import patched
-
-    if call.stdin.unseen and not call.args:
-        call.reader.miss("a patch that is only known when it runs")
-    for text in (*call.stdin.texts, *map(plain, call.args)):
-        for path in patched(text):
-            call.reader.use(call.state, literal(path), WRITE)
-    return UNSEEN
-
-
 _SPECIAL: dict[str, _Special] = {
     **dict.fromkeys(("cd", "pushd", "popd", "chdir"), _cd),
     "eval": _eval,
+    **dict.fromkeys(("source", "."), _source),
     "trap": _trap,
     "alias": _alias,
     **dict.fromkeys(("read", "mapfile", "readarray"), _read),
     **dict.fromkeys(("set", "shopt"), _set),
     "shift": _shift,
-    **dict.fromkeys(("apply_patch", "applypatch"), _apply_patch),
     "env": _env,
     "command": _command,
     **dict.fromkeys(("xargs", "gxargs", "parallel"), _xargs),
     **dict.fromkeys(("su", "script"), _with_command),
+    **shell_programs.COMMANDS,
     **shell_walkers.COMMANDS,
 }

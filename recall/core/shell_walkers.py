@@ -18,6 +18,7 @@ from recall.core.shell_commands import (
     told_apart,
 )
 from recall.core.shell_rules import FILES, GIT_INERT, GIT_PROSE, SHELLS
+from recall.core.shell_settings import git_setting
 from recall.core.shell_state import NOTHING, UNSEEN, Flow, State
 
 if TYPE_CHECKING:
@@ -162,6 +163,8 @@ def _make(call: Call) -> Flow:
     for value in given.of(frozenset({"C", "directory"})):
         call.reader.use(call.state, value, LIST)
         inner.go(value)
+    if any(plain(one) in ("-", "/dev/stdin") for one in given.of(frozenset({"f", "file"}))):
+        call.reader.miss(f"the recipes that are piped into {call.name}")
     call.names([value for _, value in given.values], inner)
     call.names(given.words, inner)
     return UNSEEN
@@ -176,6 +179,13 @@ def _git(call: Call) -> Flow:
                 call.reader.use(inner, call.args[at + 1], LIST)
             inner.go(call.args[at + 1])
             at += 1
+        elif text == "-c" and at + 1 < len(call.args):
+            git_setting(call.reader, inner, call.args[at + 1])
+            at += 1
+        elif text[:2] == "-c" and len(text) > 2:
+            git_setting(call.reader, inner, dropped(call.args[at], 2))
+        elif text.startswith("--config-env"):
+            call.reader.miss("a setting of git that a variable holds")
         elif text in ("-c", "--git-dir", "--work-tree", "--namespace"):
             at += 1
         call.names([one.partition("=")[2] for one in call.args[at : at + 1]], inner)

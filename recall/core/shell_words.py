@@ -45,6 +45,10 @@ Values = tuple[str, ...]
 """What a variable may hold, as patterns: wildcards that were expanded on the way are active."""
 
 
+SUBSTITUTED = "/dev/fd/63"
+"""The name that `<(…)` has for the command that it is given to."""
+
+
 class Words:
     """Expands words; `inner` goes through a substitution and returns what it may print."""
 
@@ -123,7 +127,7 @@ class Words:
             return [_inserted(value, quoted=quoted or assigned) for value in values]
         if kind == "process_substitution":
             self._inner(node)
-            return ["/dev/fd/63"]
+            return [SUBSTITUTED]
         if kind == "arithmetic_expansion":
             self._inside(node)
             return [_NUMBER]
