@@ -79,8 +79,24 @@ class Deciding:
         Raises WriteError: PROPOSAL_NOT_FOUND, and whatever makes it impossible by now.
         """
         found = self._kept.waiting(number)
-        plan = self._writes.planned(found.write, found.asker)
+        try:
+            plan = self._writes.planned(found.write, found.asker)
+        except WriteError as error:
+            raise WriteError(
+                error.code,
+                f"Proposal {number} can't be made any more. {error.message}",
+                fix=f"Dismiss it: recall proposals dismiss {number}.",
+                **error.evidence,
+            ) from error
         return Shown(found, plan, self._writes.approval(plan, found.asker))
+
+    def hindered(self, number: int) -> str:
+        """Return the code of what makes a proposal impossible by now, empty where nothing does."""
+        try:
+            self.show(number)
+        except WriteError as error:
+            return error.code
+        return ""
 
     def approve(self, number: int, answerer: Answerer) -> Written:
         """Ask `answerer` about a proposal as it would be made now, and make it if he says yes.

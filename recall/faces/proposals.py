@@ -29,11 +29,17 @@ def proposals_list(common: Common, every: bool) -> int:
     """List what waits, the oldest first."""
     with common.open() as recall:
         found = recall.proposals().listed(STATES if every else (PENDING,))
+        waits = [one.number for one in found if one.state == PENDING]
+        deciding = recall.deciding() if waits else None
+        hindered = {one: deciding.hindered(one) for one in waits} if deciding else {}
     if common.json:
-        emit({"proposals": [_values(one) for one in found]})
+        told = [_values(one) | _hindered(hindered.get(one.number, "")) for one in found]
+        emit({"proposals": told})
         return EXIT_OK
     for one in found:
         state = "" if one.state == PENDING else f"{one.state}  "
+        if code := hindered.get(one.number):
+            state = f"can't be made any more ({code})  "
         say(f"{one.number:>4}  {_time(one.at)}  {state}{one.source}: {show.title(one.title)}")
     say(f"{count(len(found), 'proposal', 'proposals')}." if found else "Nothing waits.")
     return EXIT_OK
@@ -132,6 +138,10 @@ def _values(one: Proposal) -> dict[str, Any]:
         "at": _iso(one.at),
         "expires": _iso(one.expires),
     }
+
+
+def _hindered(code: str) -> dict[str, str]:
+    return {"hindered": code} if code else {}
 
 
 def _iso(at: float) -> str:

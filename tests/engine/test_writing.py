@@ -581,6 +581,22 @@ def test_what_is_proposed_can_forge_no_line(recall: Recall) -> None:
     assert len(ours) == 2 and ours[1].endswith(", new:")
 
 
+def test_a_proposal_that_became_impossible_says_so(recall: Recall, place: Path) -> None:
+    """Its target went: show and approve name it and say to dismiss it; the code is what hinders."""
+    (ref,) = recall.writes().do(add(), PERSON, Says(ALLOWED)).refs
+    number = recall.writes().do(Write("remove", targets=(ref,)), MODEL).proposal
+    assert recall.deciding().hindered(number) == ""
+    (place / "project" / ref.partition(":")[2]).unlink()
+    yes = Says(ALLOWED)
+    with pytest.raises(WriteError, match=f"Proposal {number} can't be made any more") as caught:
+        recall.deciding().approve(number, yes)
+    assert caught.value.fix == f"Dismiss it: recall proposals dismiss {number}."
+    assert recall.deciding().hindered(number) == caught.value.code == "ENTRY_NOT_FOUND"
+    assert yes.asked == []
+    recall.deciding().dismiss(number, "terminal")
+    assert recall.pending() == 0
+
+
 def test_a_proposal_is_edited_before_it_is_approved(recall: Recall, place: Path) -> None:
     """A person's own words are what is written; the rest of the draft stays."""
     number = recall.writes().do(add(type="feedback", scope="user"), MODEL).proposal
