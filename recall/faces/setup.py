@@ -238,8 +238,6 @@ def _status_lines(document: dict[str, Any]) -> Iterator[str]:
     yield from write_lines(document["writes"])
     yield from show.status_lines(document["sourceStatus"])
     yield ""
-    if not document["roots"]:
-        yield show.NO_ROOTS
     for root in document["roots"]:
         yield f"root     {root['scope']:<8} {root['path']}  ({root['origin']})"
     yield from map(_watcher_line, document["watchers"])

@@ -10,7 +10,11 @@ from typing import Any
 
 from recall.core import sink
 
-NO_ROOTS = "No memory folder is configured: name one with --root, or run recall init."
+NO_ROOTS = (
+    "There is no memory folder yet. Make one: mkdir -p .recall/memory for this project's memories, "
+    "~/.recall/memory for yours; or adopt a coding agent's: recall init --host auto; or name one: "
+    "--root DIR."
+)
 _MARGIN = "    "
 _SHOWN_TITLE = 200
 _BREAKS = {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}

@@ -304,7 +304,7 @@ def test_init_dry_run_writes_nothing(recall: Command, folder: Path, tmp_path: Pa
         (("call", "--root", "notes", "{"), 2, "not JSON"),
         (("call", "--root", "notes", "[]"), 2, "one JSON object"),
         (("call", "--root", "notes", '{"mode": "find"}'), 2, "mode must be one of"),
-        (("search", "a"), 1, "No memory folder is configured"),
+        (("search", "a"), 1, "There is no memory folder yet"),
         ((), 2, "Usage"),
     ],
 )

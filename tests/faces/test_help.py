@@ -219,7 +219,7 @@ def test_without_any_folder_a_search_fails_and_a_report_does_not(recall: Runner)
     for name in ("search", "fetch", "explore"):
         code, _, err = recall(*name.split(), *ARGUMENTS[name])
         assert code == 1
-        assert "No memory folder is configured" in err
+        assert "There is no memory folder yet" in err
     for name in ("status", "doctor", "tree"):
         assert recall(name)[0] == 0
 

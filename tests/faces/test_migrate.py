@@ -160,7 +160,7 @@ def test_where_nobody_configured_a_folder_nothing_is_taken_back(
     assert recall("migrate", "--undo").code == 1
     assert structured(notes / "a.md")
     ran = recall("migrate")
-    assert "No memory folder is configured" in ran.out
+    assert "There is no memory folder yet" in ran.out
     assert ran.err == ""
 
 
