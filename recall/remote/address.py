@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -21,11 +22,14 @@ class Address(NamedTuple):
     loopback: bool
 
 
-def checked(url: str, *, key: str, allow_insecure: bool, allow_key: str) -> Address:
+def checked(
+    url: str, *, key: str, allow_insecure: bool, allow_key: str, without: Sequence[str] = ()
+) -> Address:
     """Return the address; raises SettingsError, naming the setting `key`, where it can't be used.
 
-    Refused: anything but http and https, credentials, a query, a fragment, blanks, backslashes;
-    and http to anything but this machine, unless `allow_insecure` (the setting `allow_key`).
+    Refused: anything but http and https, credentials, a query, a fragment, blanks, backslashes; a
+    path that ends with one of `without`, which are added to it; and http to anything but this
+    machine, unless `allow_insecure` (the setting `allow_key`).
     """
     try:
         parts = urlsplit(url)
@@ -48,6 +52,9 @@ def checked(url: str, *, key: str, allow_insecure: bool, allow_key: str) -> Addr
     named = parts.netloc if port is None else parts.netloc.rpartition(":")[0]
     if not _HOST.fullmatch(named) or not _PREFIX.fullmatch(parts.path.rstrip("/")):
         raise _refused(key, "it is more than a host, a port and a prefix")
+    for path in without:
+        if f"{parts.path.rstrip('/')}/".endswith(f"{path.rstrip('/')}/"):
+            raise _refused(key, f"it ends with {path}, which is added to it")
     host = named.strip("[]").lower()
     loopback = _is_loopback(host)
     if parts.scheme == "http" and not (loopback or allow_insecure):

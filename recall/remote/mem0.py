@@ -63,6 +63,7 @@ class Mem0Client:
             key="external.mem0.base_url",
             allow_insecure=settings.allow_insecure_http,
             allow_key="external.mem0.allow_insecure_http",
+            without=(self.contract.search.path, self.contract.write.path),
         )
         self.destination = Destination(
             address.host,

@@ -176,6 +176,12 @@ def test_a_transport_can_take_the_networks_place() -> None:
         (Mem0(base_url="https://mem0.example#hunter2"), "external.mem0.base_url", "a fragment"),
         (Mem0(base_url="https://mem0.example\\a"), "external.mem0.base_url", "a backslash"),
         (Mem0(base_url="https://mem0.example/a b"), "external.mem0.base_url", "a blank"),
+        (
+            Mem0(base_url="https://m.example/v2/memories/search/"),
+            "external.mem0.base_url",
+            "ends with",
+        ),
+        (Mem0(base_url="https://m.example/a/v1/memories"), "external.mem0.base_url", "added to it"),
         (Mem0(base_url="ftp://mem0.example"), "external.mem0.base_url", "https://"),
         (Mem0(base_url="https://mem0.example/a/../b"), "external.mem0.base_url", "a step up"),
         (Mem0(base_url="https://mem0.example/%2e%2e/b"), "external.mem0.base_url", "a step up"),
