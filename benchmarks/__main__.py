@@ -43,6 +43,8 @@ COMMANDS = {
     "write-walk": "benchmarks.write_walk",
 }
 
+_INSTALL = "pip install --group dev -e ."
+
 
 class Benchmark(Protocol):
     HELP: str
@@ -53,22 +55,41 @@ class Benchmark(Protocol):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one benchmark and return its exit code: 0 measured, 1 it failed, 2 wrong use."""
+    """Run one benchmark and return its exit code: 0 measured, 1 it failed, 2 wrong use or
+    a package is missing, 130 interrupted."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     chooser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description=__doc__, add_help=False
+        prog="python -m benchmarks",
+        description="One sub-command a benchmark; NAME --help says what it measures and takes.",
+        epilog=f"They need the dependency group bench: {_INSTALL}",
+        usage="%(prog)s NAME …",
+        add_help=False,
     )
     chooser.add_argument("name", choices=sorted(COMMANDS), help="which benchmark")
     if not arguments or arguments[0] in {"-h", "--help"}:
         chooser.print_help()
         return 0 if arguments else 2
     name = chooser.parse_args(arguments[:1]).name
+    try:
+        return _run(name, arguments[1:])
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in {"", "benchmarks", "recall"}:
+            raise
+        print(f"{name}: needs the package {package}: {_INSTALL}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted; what --work holds is kept", file=sys.stderr)
+        return 130
+
+
+def _run(name: str, arguments: Sequence[str]) -> int:
     benchmark = cast(Benchmark, import_module(COMMANDS[name]))
     parser = argparse.ArgumentParser(
         prog=f"python -m benchmarks {name}", description=benchmark.HELP
     )
     benchmark.add_arguments(parser)
-    return benchmark.run(parser.parse_args(arguments[1:]))
+    return benchmark.run(parser.parse_args(arguments))
 
 
 if __name__ == "__main__":

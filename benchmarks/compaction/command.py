@@ -15,7 +15,7 @@ from benchmarks.evidence.publish import add_evidence_arguments, publish
 from benchmarks.evidence.record import QUICK, record
 from benchmarks.evidence.units import Units, source_digest
 from benchmarks.machine import describe
-from benchmarks.quality.sets import DataError, load_sets, open_data
+from benchmarks.quality.sets import FIXTURES, DataError, load_sets, open_data
 from benchmarks.tokens.command import command_line
 from benchmarks.tokens.corpus import Corpus, corpora
 from benchmarks.tokens.evidence import flat
@@ -29,7 +29,13 @@ PACKAGES = ("recall-memory", bpe.PACKAGE)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the labelled sets")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=FIXTURES,
+        metavar="DIR",
+        help="the labelled sets; without it a smoke on those of the repository's fixtures",
+    )
     parser.add_argument("--sets", default="", metavar="A,B", help="only these sets")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the questions")
     add_evidence_arguments(parser)
@@ -37,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and publish; return 1 where recall repeated or withheld, 2 without data."""
+    args.quick = args.quick or args.data == FIXTURES
     names = [name for name in args.sets.split(",") if name]
     count = bpe.counter() or len
     turns = QUICK_TURNS if args.quick else TURNS

@@ -32,7 +32,8 @@ def draw(chart: Chart, path: Path, digest: str) -> None:
         axes.set(title=chart.title, xlabel=chart.x, ylabel=chart.y)
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
         path.parent.mkdir(parents=True, exist_ok=True)
         metadata: Any = {"Date": None, "Description": f"figures {digest}"}
         figure.savefig(path, format="svg", metadata=metadata, bbox_inches="tight")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import tempfile
 from pathlib import Path
 
 from benchmarks.evidence.page import draw_charts
@@ -14,14 +15,25 @@ from benchmarks.machine import one_line
 def add_evidence_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `--out`, `--work` and `--quick`, which mean the same to every benchmark."""
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="write NAME.json, NAME.md and NAME-*.svg here"
+        "--out", type=_folder, metavar="DIR", help="write NAME.json, NAME.md and NAME-*.svg here"
     )
     parser.add_argument(
-        "--work", type=Path, metavar="DIR", help="keep what is done here, and go on from it"
+        "--work", type=_folder, metavar="DIR", help="keep what is done here, and go on from it"
     )
     parser.add_argument(
         "--quick", action="store_true", help="a smoke of under two minutes; no evidence"
     )
+
+
+def _folder(text: str) -> Path:
+    """Return the folder, made if it is not there: nobody measures for hours to be refused then."""
+    folder = Path(text)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"can't write to {text}: {error.strerror}") from error
 
 
 def publish(done: Record, out: Path | None) -> None:

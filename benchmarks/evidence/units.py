@@ -78,7 +78,9 @@ class Units:
             kept = json.loads(self._path(key).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return kept["result"] if kept.get("made_from") == source else None
+        if not isinstance(kept, dict) or kept.get("made_from") != source:
+            return None
+        return kept.get("result")
 
     def _keep(self, key: str, source: str, result: Any) -> None:
         if self._folder is None:

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser, sizes: str) -> None:
         metavar="DIR",
         help="real memories: a folder that holds docs-windows-ddi; without it they are made up",
     )
-    parser.add_argument("--sizes", default=sizes, metavar="N,M", help="memories")
+    parser.add_argument("--sizes", type=_sizes, default=sizes, metavar="N,M", help="memories")
     add_evidence_arguments(parser)
 
 
@@ -86,9 +86,14 @@ def running(args: argparse.Namespace, units: int) -> Iterator[Sizes]:
             kept.close()
 
 
-def sizes_of(args: argparse.Namespace) -> list[int]:
+def _sizes(text: str) -> list[int]:
     """Return the sizes that were asked for."""
-    return [int(size) for size in args.sizes.split(",") if size]
+    sizes = [size.strip() for size in text.split(",") if size.strip()]
+    if not sizes or not all(size.isdecimal() and int(size) for size in sizes):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no list of numbers above 0, such as 100,1000"
+        )
+    return [int(size) for size in sizes]
 
 
 def settings_of(

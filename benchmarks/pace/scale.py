@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print and write; return 0, or 2 without the data."""
-    sizes = list(_QUICK_SIZES) if args.quick else running.sizes_of(args)
+    sizes = list(_QUICK_SIZES) if args.quick else args.sizes
     plans = {size: _QUICK if args.quick else _plan(size) for size in sizes}
     try:
         with running.running(args, 3 * len(sizes)) as at:

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print and write; return 0, or 2 without the data."""
-    sizes = [QUICK_SIZE] if args.quick else running.sizes_of(args)
+    sizes = [QUICK_SIZE] if args.quick else args.sizes
     plan = _QUICK if args.quick else _WHOLE
     try:
         with running.running(args, 3 * len(sizes)) as at:

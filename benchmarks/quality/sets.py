@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 ARCHIVE = "labelled.tar.xz"
 FOLDER = "labelled"
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+"""The folder of the repository's own small sets: enough for a smoke."""
 
 
 class DataError(Exception):

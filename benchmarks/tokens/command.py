@@ -13,7 +13,7 @@ from benchmarks.evidence.publish import add_evidence_arguments, publish
 from benchmarks.evidence.record import QUICK, record
 from benchmarks.evidence.units import Units, source_digest
 from benchmarks.machine import describe
-from benchmarks.quality.sets import DataError, load_sets, open_data
+from benchmarks.quality.sets import FIXTURES, DataError, load_sets, open_data
 from benchmarks.tokens import peers
 from benchmarks.tokens.corpus import Corpus, corpora
 from benchmarks.tokens.details import details
@@ -28,7 +28,13 @@ PACKAGES = ("recall-memory", bpe.PACKAGE, "bm25s", "PyStemmer")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the labelled sets")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=FIXTURES,
+        metavar="DIR",
+        help="the labelled sets; without it a smoke on those of the repository's fixtures",
+    )
     parser.add_argument("--sets", default="", metavar="A,B", help="only these sets")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the questions")
     parser.add_argument(
@@ -42,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and publish; return 0, or 2 where the data or the encoder is not there."""
+    args.quick = args.quick or args.data == FIXTURES
     names = [name for name in args.sets.split(",") if name]
     count = bpe.counter()
     if count is None:
@@ -76,7 +83,8 @@ def command_line(name: str, args: argparse.Namespace) -> str:
         *([f"--seed {args.seed}"] if args.seed else []),
         *(["--quick"] if args.quick else []),
     ]
-    return " ".join([f"python -m benchmarks {name} --data DIR", *options])
+    data = [] if args.data == FIXTURES else ["--data DIR"]
+    return " ".join([f"python -m benchmarks {name}", *data, *options])
 
 
 def _measure(

@@ -158,6 +158,13 @@ def test_a_unit_that_was_half_written_is_measured_again(tmp_path: Path) -> None:
     assert Units(1, tmp_path).done("one", 1, lambda: 2) == 2
 
 
+@pytest.mark.parametrize("text", ["[]", "null", '{"made_from": 1}'])
+def test_a_unit_that_is_something_else_is_measured_again(tmp_path: Path, text: str) -> None:
+    Units(1, tmp_path).done("one", 1, lambda: 1)
+    (tmp_path / "one.json").write_text(text, encoding="utf-8")
+    assert Units(1, tmp_path).done("one", 1, lambda: 2) == 2
+
+
 def test_a_table_is_aligned_for_a_terminal() -> None:
     table = Table("T", ("name", "n"), [("long name", "1"), ("x", "1,000")])
     assert plain(table).splitlines() == [
