@@ -22,6 +22,8 @@ from benchmarks.evidence.views import VIEWS, Views, markdown, views_of
 from benchmarks.machine import one_line
 
 _BLOCK = re.compile(r"<!-- (table|chart|made|figure) (\S+) -->(.*?)<!-- end -->", re.DOTALL)
+_MARK = re.compile(r"<!--.*?-->")
+_END = "<!-- end -->"
 
 
 class PageError(Exception):
@@ -41,8 +43,10 @@ def read_records(folder: Path) -> dict[str, Record]:
 def filled(page: Path, records: Mapping[str, Record], evidence: Path) -> str:
     """Return the page's text with every block filled from `records`, charts from `evidence`.
 
-    Raises PageError for a block that names no record or no view of one.
+    Raises PageError for a block that names no record or no view of one, and for a broken mark.
     """
+    text = page.read_text(encoding="utf-8")
+    _check_marks(page.name, text)
     shown = {name: views_of(one) for name, one in records.items()}
     charts = Path(os.path.relpath(evidence, page.parent)).as_posix()
 
@@ -59,7 +63,23 @@ def filled(page: Path, records: Mapping[str, Record], evidence: Path) -> str:
         gap = "" if kind == "figure" else "\n\n"
         return f"<!-- {kind} {name} -->{gap}{text}{gap}<!-- end -->"
 
-    return _BLOCK.sub(fill, page.read_text(encoding="utf-8"))
+    return _BLOCK.sub(fill, text)
+
+
+def _check_marks(page: str, text: str) -> None:
+    """Raise PageError for a mark that opens or ends no block: its table would stay as it is."""
+    opened = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        for mark in _MARK.findall(line):
+            if mark != _END and not _BLOCK.fullmatch(mark + _END):
+                known = "table, chart, made and figure, each with a name"
+                raise PageError(f"{page}, line {number}: {mark} is no mark; there are: {known}")
+            if (mark == _END) == (not opened):
+                wrong = f"{opened} has no {_END}" if opened else f"{mark} ends no block"
+                raise PageError(f"{page}, line {number}: {wrong}")
+            opened = "" if mark == _END else mark
+    if opened:
+        raise PageError(f"{page}: {opened} has no {_END}")
 
 
 def draw_charts(records: Mapping[str, Record], evidence: Path) -> list[Path]:
@@ -73,7 +93,7 @@ def draw_charts(records: Mapping[str, Record], evidence: Path) -> list[Path]:
 
 
 def stale_charts(records: Mapping[str, Record], evidence: Path) -> list[str]:
-    """Return the names of charts that are missing or were drawn from other figures."""
+    """Return the names of charts that are missing, of other figures, or changed by hand."""
     return [
         f"{name}-{view}.svg"
         for name, one in records.items()

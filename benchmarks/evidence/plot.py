@@ -1,17 +1,19 @@
 """Charts as SVG, by matplotlib: the same record gives the same file, to the byte.
 
-Each file carries the digest of the figures that it was drawn from, in its metadata.
+Each file carries two digests in its metadata: of the figures that it was drawn from, and of the
+drawing itself, so that one that was changed by hand shows.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence.views import Chart
 
-_DIGEST = re.compile(r"figures ([0-9a-f]{64})")
+_DIGESTS = re.compile(r"figures ([0-9a-f]{64}), drawing ([0-9a-f]{64})")
 _SIZE = (8.0, 4.5)
 _OURS = "#b5179e"
 
@@ -38,12 +40,26 @@ def draw(chart: Chart, path: Path, digest: str) -> None:
         metadata: Any = {"Date": None, "Description": f"figures {digest}"}
         figure.savefig(path, format="svg", metadata=metadata, bbox_inches="tight")
         pyplot.close(figure)
+    drawing = path.read_text(encoding="utf-8")
+    signed = f"figures {digest}, drawing {_digest(drawing)}"
+    path.write_text(drawing.replace(f"figures {digest}", signed, 1), encoding="utf-8")
 
 
 def drawn_from(path: Path) -> str | None:
-    """Return the digest of the figures that an SVG was drawn from; None where it names none."""
-    found = _DIGEST.search(path.read_text(encoding="utf-8"))
-    return found.group(1) if found else None
+    """Return the digest of the figures that an SVG was drawn from.
+
+    None where it names none, or where it is not as it was drawn.
+    """
+    text = path.read_text(encoding="utf-8", errors="replace")
+    found = _DIGESTS.search(text)
+    if found is None:
+        return None
+    drawing = text.replace(found.group(), f"figures {found.group(1)}", 1)
+    return found.group(1) if found.group(2) == _digest(drawing) else None
+
+
+def _digest(drawing: str) -> str:
+    return hashlib.sha256(drawing.encode()).hexdigest()
 
 
 def _lines(chart: Chart, axes: Any) -> None:

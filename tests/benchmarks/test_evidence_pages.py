@@ -117,6 +117,43 @@ def test_a_plot_is_of_the_figures_as_they_are(evidence: Path) -> None:
     assert stale_charts(read_records(evidence), evidence) == ["apples-growth.svg"]
 
 
+def test_a_plot_that_was_changed_by_hand_is_stale(evidence: Path) -> None:
+    records = read_records(evidence)
+    (path,) = draw_charts(records, evidence)
+    drawn = path.read_text(encoding="utf-8")
+    for changed in (drawn.replace("<path ", "<path opacity='0' ", 1), drawn + " ", drawn[:-20]):
+        assert changed != drawn
+        path.write_text(changed, encoding="utf-8")
+        assert stale_charts(records, evidence) == ["apples-growth.svg"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "\n<!-- tabel apples/all -->1<!-- end -->",
+            "line 2: <!-- tabel apples/all --> is no mark",
+        ),
+        ("<!--table apples/all-->1<!-- end -->", "line 1: <!--table apples/all--> is no mark"),
+        ("<!-- table -->1<!-- end -->", "line 1: <!-- table --> is no mark"),
+        ("<!-- table apples/all -->\n\n| 1 |", "page.md: <!-- table apples/all --> has no"),
+        (
+            "<!-- table apples/all -->\n<!-- figure apples/most -->1<!-- end -->",
+            "line 2: <!-- table apples/all --> has no <!-- end -->",
+        ),
+        ("1<!-- end -->", "line 1: <!-- end --> ends no block"),
+    ],
+)
+def test_a_mark_that_fills_nothing_is_an_error(
+    tmp_path: Path, evidence: Path, text: str, said: str
+) -> None:
+    """Else its table would stay as it is, or take the prose up to the next block with it."""
+    page = page_of(tmp_path, text)
+    with pytest.raises(PageError) as error:
+        filled(page, read_records(evidence), evidence)
+    assert said in str(error.value)
+
+
 def test_check_tells_a_page_that_differs(
     tmp_path: Path, evidence: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
