@@ -366,7 +366,8 @@ class Reader:
         flow = self._all(node, state.copy(), NOTHING)
         shell_commands.consume(self, flow, READ)
         if node.type == "process_substitution":
-            self.substituted = flow
+            self.substituted = flow  # a script, or a list of files
+            shell_commands.name_tokens(self, flow.texts, state)
         return flow.values()
 
 

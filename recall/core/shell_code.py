@@ -32,12 +32,19 @@ _HIDES = re.compile(
 _RUNS = re.compile(
     r"\b(?:system|popen\w*|Popen|subprocess|spawn\w*|exec\w*|qx|check_output|shell_exec|IO)\b|`"
 )
-_MOVES = re.compile(r"\b(?:f?chdir|pushd|set_cwd|setwd)\b\s*(?:\(|\s)\s*(?=['\"`rRbBuU])")
+_MOVES = re.compile(
+    r"(?:\b(?:f?chdir|pushd|set_cwd|setwd)\b\s*(?:\(|\s)|\bcwd\s*[:=])\s*(?=['\"`rRbBuU])"
+)
 _MOVES_HIDDEN = re.compile(r"\b(?:f?chdir)\b")
 _HERE = re.compile(
     r"\b(?:Path|PurePath|PosixPath|listdir|scandir|walk|iterdir|readdir)\s*\(\s*\)"
     r"|\b(?:cwd|getcwd|pwd)\b|\brglob\b|__dirname"
 )
+_READS = re.compile(
+    r"\b(?:open|read_text|read_bytes|read|readFile(?:Sync)?|slurp|copy\w*|file_get_contents|cat)\b"
+)
+_TURNED = re.compile(r"''\s*(?:\[[^\]]*:|%|\.\s*(?:format|replace|join|translate|reverse)\b)")
+"""A text that something else is made of."""
 _FORMED = re.compile(
     r"""(?s)(?:\b[rR]?[fF][rR]?(?:'[^'\n]*\{|"[^"\n]*\{)|`[^`]*\$\{|"[^"\n]*\#\{)"""
 )
@@ -61,6 +68,8 @@ class Code(NamedTuple):
     """Folders that it goes to."""
     walks_here: bool = False
     """It may go through the folder that it is in."""
+    reads: bool = False
+    """It may read what it finds on the way."""
 
 
 def look(code: str) -> Code:
@@ -91,11 +100,13 @@ def look(code: str) -> Code:
         hides
         or bool(_HIDES.search(rest))
         or len(moves) < len(_MOVES_HIDDEN.findall(rest))
+        or bool(_TURNED.search(rest))
         or (bool(opens) and _FORMED.search(code) is not None),
         walks,
         bool(_RUNS.search(code)),
         moves,
         walks and _HERE.search(rest) is not None,
+        walks and _READS.search(rest) is not None,
     )
 
 

@@ -6,6 +6,7 @@ core/shell_special.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,6 +32,10 @@ _SILENT = frozenset(
 )
 _TAKES_NAMES = frozenset("cpio pax tar zip rsync parallel".split())
 """They can be told by what comes in which files to read."""
+_TAKES_ORDERS = frozenset("ed ex curl wget gcc cc g++ clang cpp bc m4 gdb ftp sftp".split())
+"""What comes in tells them which files to open."""
+_NAMES_ANYWHERE = frozenset("date history jq".split())
+"""Options of theirs name files, although their words don't."""
 _OTHER_TYPES = ("*.none",)
 """A filter that lets no memory through."""
 _MARKDOWN = frozenset({"md", "markdown", "mdx", "all", "txt"})
@@ -75,7 +80,7 @@ class Given(NamedTuple):
 
 def run(reader: Reader, fields: Sequence[str], state: State, stdin: Flow) -> Flow:
     """Note what a command does; returns what it may print."""
-    from recall.core import shell_special
+    from recall.core import shell_settings, shell_special
 
     head, args = fields[0], list(fields[1:])
     if DYNAMIC in head or has_wildcard(head):
@@ -90,6 +95,7 @@ def run(reader: Reader, fields: Sequence[str], state: State, stdin: Flow) -> Flo
     if body is not None:
         name_paths(reader, args, state, READ, known=False)
         return reader.call(body, args, state, stdin)
+    shell_settings.options_run(reader, name, args, state)
     special = shell_special.find(name, args)
     if special is not None:
         return special(Call(reader, name, args, state, stdin))
@@ -194,10 +200,21 @@ def name_paths(
             reader.use(state, one, how)
 
 
+def name_tokens(reader: Reader, texts: Sequence[str], state: State) -> None:
+    """Note every path that a word of a text may name: of orders, or of a list of files."""
+    for text in texts:
+        tokens = [token.strip("\"'<>(){};@!") for token in text.replace("\0", " ").split()]
+        name_paths(reader, [literal(one) for one in tokens if one], state, READ, known=False)
+
+
 def ordinary(reader: Reader, name: str, args: Sequence[str], state: State, stdin: Flow) -> Flow:
     """Note what a command without a way of its own does; returns what it may print."""
     rule = RULES.get(name, _UNKNOWN_COMMAND)
     given = told_apart(args, rule.valued)
+    if name in _TAKES_ORDERS:
+        name_tokens(reader, stdin.texts, state)
+    if name in _NAMES_ANYWHERE:
+        name_paths(reader, args, state, READ, known=False)
     if rule.inert:
         return _inert(name, args, state)
     words = list(given.words)
@@ -270,8 +287,13 @@ def _program(reader: Reader, texts: Sequence[str], state: State) -> None:
     from recall.core.shell_code import look
 
     for text in map(plain, texts):
-        tokens = [token.strip("\"';{}<>()") for token in text.split()]
-        tokens += [one for one in look(text).texts if one]
+        spoken = re.sub(r"/[a-zA-Z0-9]*$", "", text).replace("\\/", "/")  # of `s/…/…/e`
+        tokens = [token.strip("\"';{}<>()") for token in (*text.split(), *spoken.split())]
+        seen = look(text)
+        tokens += [one for one in seen.texts if one]
+        for one in seen.texts if seen.runs else ():
+            if " " in one.strip():
+                reader.script(one, state.copy(), NOTHING)
         for token in dict.fromkeys(tokens):
             if token and DYNAMIC not in token:
                 reader.use(state, literal(token))

@@ -86,8 +86,17 @@ def code(call: Call) -> Flow:
 
 
 def _serves(call: Call, args: Sequence[str]) -> None:
-    """`python -m http.server`: it hands over what is below a folder."""
-    if not args or plain(args[0]) not in ("http.server", "SimpleHTTPServer"):
+    """`python -m MODULE`: some modules go through folders, or run code."""
+    from recall.core.shell_code import look
+
+    module = plain(args[0]) if args else ""
+    if module in ("zipfile", "tarfile", "compileall", "py_compile"):
+        for word in args[1:]:
+            call.reader.use(call.state, word, READ, deep=True)
+    if module in ("timeit", "cProfile", "trace"):
+        for text in map(plain, args[1:]):
+            _program(call, look(text))
+    if module not in ("http.server", "SimpleHTTPServer"):
         return
     given = told_apart(args[1:], frozenset({"d", "directory", "b", "bind", "p", "protocol"}))
     for folder in given.of(frozenset({"d", "directory"})) or ["."]:
@@ -137,13 +146,16 @@ def _program(call: Call, seen: Code) -> None:
         if seen.walks:
             state = state.copy()
             state.stars = True
+        only = tuple(one.rpartition("/")[2] for one in seen.texts if has_wildcard(one))
+        walk = {"deep": True, "only": only}
+        how = READ if seen.reads else LIST
         if seen.walks_here:
-            only = tuple(one.rpartition("/")[2] for one in seen.texts if has_wildcard(one))
-            how = READ if seen.hides else LIST  # it may open what it finds
-            call.reader.use(state, ".", how, deep=True, only=only)
+            call.reader.use(state, ".", how, **walk)
         for pattern in patterns(seen):
             call.reader.use(state, pattern)
-            if seen.walks:
+            if seen.walks and not has_wildcard(pattern):
+                call.reader.use(state, pattern, how, **walk)
+            elif seen.walks:
                 call.reader.use(state, pattern, LIST, deep=True)
         for one in seen.texts if seen.runs else ():
             if " " in one.strip():

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recall.core.guard import DYNAMIC, READ
-from recall.core.guard_glob import plain
+from recall.core.guard_glob import literal, plain
 from recall.core.shell_commands import name_paths
 from recall.core.shell_state import NOTHING, State
 
@@ -29,6 +29,8 @@ _SCRIPTS = frozenset(
     " GIT_CONFIG_SYSTEM GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_TEMPLATE_DIR".split()
 )
 """Variables whose value names files that some program reads."""
+_PROMPTS = ("PS0", "PS1", "PS2", "PS4")
+"""Variables in whose value a shell runs substitutions."""
 _ANY_SETTING = ("GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS")
 _RUN_BY_GIT = (
     ".pager .editor .sshcommand .askpass .gitproxy .fsmonitor .external .command .textconv .driver"
@@ -38,6 +40,90 @@ _RUN_BY_GIT = (
 _READ_BY_GIT = ".hookspath .path .attributesfile .excludesfile .template .file".split()
 
 
+_RUNS = {
+    "git": "upload-pack receive-pack O open-files-in-pager x exec",
+    "tar": "to-command checkpoint-action I use-compress-program rsh-command F info-script",
+    "split": "filter",
+    "sort": "compress-program",
+    "flock": "c command",
+    "npm": "c call",
+    "npx": "c call",
+    "gdb": "ex eval-command iex init-eval-command",
+    "lldb": "o one-line",
+    "vim": "c cmd",
+    "nvim": "c cmd",
+    "ex": "c cmd",
+    "rg": "pre hostname-bin",
+    "ssh": "o",
+    "scp": "o S",
+    "sftp": "o S",
+    "rsync": "e rsh rsync-path",
+    "ncat": "c sh-exec e exec",
+    "nc": "c e",
+    "nix-shell": "run command",
+    "expect": "c",
+    "make": "eval",
+    "mapfile": "C",
+    "readarray": "C",
+    "compgen": "C",
+    "entr": "r",
+}
+"""Program → options whose value is a command, or one in the program's own words."""
+_WORDS_RUN = frozenset("watch hyperfine entr socat".split())
+"""Programs that take commands as words."""
+_WORKS_IN = {
+    "sudo": "D chdir",
+    "nsenter": "w wd r root",
+    "npm": "prefix",
+    "pnpm": "C dir",
+    "yarn": "cwd",
+    "uv": "directory project",
+    "poetry": "C directory P project",
+    "php": "t",
+    "docker": "v volume mount",
+    "podman": "v volume mount",
+    "start-stop-daemon": "d chdir",
+}
+"""Program → options that name the folder that it works in, or hands on."""
+_OWN_WORDS = ("exec=", "shell ", "!", "EXEC:", "SYSTEM:", "ProxyCommand=", "LocalCommand=", "r ")
+
+
+def options_run(reader: Reader, name: str, args: Sequence[str], state: State) -> None:
+    """Note what a command's options make it run, and the folders that they make it work in."""
+    runs, works = _RUNS.get(name, "").split(), _WORKS_IN.get(name, "").split()
+    for at, word in enumerate(args):
+        text = plain(word)
+        option, sign, glued = text.lstrip("-").partition("=")
+        value = glued if sign else (plain(args[at + 1]) if at + 1 < len(args) else "")
+        short = option[:1]
+        if text[:1] == "-" and text[:2] != "--" and len(option) > 1 and short in (*runs, *works):
+            option, value = short, text[2:]
+        if text[:1] == "+" and "vim" in name:
+            _own_words(reader, state, text[1:])
+        elif name == "git" and text.startswith("ext::"):
+            _own_words(reader, state, text[5:])
+        elif text[:1] != "-":
+            if name in _WORDS_RUN and " " in text:
+                _own_words(reader, state, text)
+        elif option in runs:
+            _own_words(reader, state, value)
+        elif option in works:
+            _works_in(reader, state, value, args)
+
+
+def _own_words(reader: Reader, state: State, text: str) -> None:
+    for begin in _OWN_WORDS:
+        text = text.removeprefix(begin)
+    _run(reader, state, text, "an option's command")
+
+
+def _works_in(reader: Reader, state: State, folder: str, args: Sequence[str]) -> None:
+    name_paths(reader, [literal(folder)], state, READ, known=True)
+    inner = state.copy()
+    inner.go(literal(folder))
+    name_paths(reader, list(args), inner, READ, known=False)
+
+
 def assigned(reader: Reader, state: State, name: str, values: Sequence[str]) -> None:
     """Note what the value of a variable makes programs run or read."""
     if name in _COMMANDS:
@@ -45,6 +131,12 @@ def assigned(reader: Reader, state: State, name: str, values: Sequence[str]) -> 
             _run(reader, state, value, f"what {name} is")
     elif name in _SCRIPTS:
         name_paths(reader, list(values), state, READ, known=True)
+    elif name in _PROMPTS:
+        for text in map(plain, values):
+            if "$(" in text or "`" in text:
+                reader.script(f'echo "{text}"', state.copy(), NOTHING)
+    elif name == "GLOBIGNORE":
+        state.dots = True
     elif name in _ANY_SETTING:
         reader.miss(f"what {name} sets")
 

@@ -248,6 +248,9 @@ def _shell(call: Call) -> Flow:
     inner = call.state.copy()
     for value in given.of(frozenset({"rcfile", "init-file"})):
         call.reader.use(call.state, value)
+        first = comes_in(call, [value])
+        if first is not None:
+            _scripts_in(call.reader, inner, first, f"what {call.name} begins with")
     if "c" in given.flags and given.words:
         inner.positional = tuple(given.words[2:])
         call.names(given.words[1:])

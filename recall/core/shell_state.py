@@ -29,8 +29,12 @@ class Flow(NamedTuple):
     """Something else may come out too."""
 
     def values(self) -> tuple[str, ...]:
-        """Return it as the texts of a substitution; what walks find is accounted for elsewhere."""
-        known = (literal("\n".join(self.texts)),) if self.texts else ()
+        """Return it as the texts of a substitution: patterns as they are.
+
+        What other walks find is accounted for elsewhere.
+        """
+        known: tuple[str, ...] = (literal("\n".join(self.texts)),) if self.texts else ()
+        known += tuple(walk.path for walk in self.walks if has_wildcard(walk.path))
         return (*known, DYNAMIC) if self.unseen else known or ("",)
 
 

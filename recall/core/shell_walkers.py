@@ -170,6 +170,17 @@ def _make(call: Call) -> Flow:
     return UNSEEN
 
 
+def _cmake(call: Call) -> Flow:
+    """`cmake -E chdir DIR COMMAND`."""
+    if list(map(plain, call.args[:2])) != ["-E", "chdir"] or len(call.args) < 4:
+        call.names([one for one in call.args if plain(one)[:1] != "-"])
+        return UNSEEN
+    inner = call.state.copy()
+    call.reader.use(call.state, call.args[2], LIST)
+    inner.go(call.args[2])
+    return run(call.reader, call.args[3:], inner, call.stdin)
+
+
 def _git(call: Call) -> Flow:
     inner, at = call.state.copy(), 0
     while at < len(call.args) and plain(call.args[at])[:1] == "-":
@@ -198,6 +209,8 @@ def _git(call: Call) -> Flow:
     if sub in GIT_INERT:
         call.names(given.of(frozenset({"F", "file"})), inner)
         return UNSEEN
+    if sub == "config" and len(given.words) > 1:
+        git_setting(call.reader, inner, f"{given.words[0]}={given.words[1]}")
     if sub == "grep":
         return _git_grep(call.reader, given, inner)
     for option, value in given.values:
@@ -247,4 +260,5 @@ COMMANDS = {
     **dict.fromkeys(("tar", "gtar", "bsdtar"), _tar),
     **dict.fromkeys(("make", "gmake", "ninja", "cargo", "go", "just"), _make),
     "git": _git,
+    "cmake": _cmake,
 }
