@@ -106,6 +106,7 @@ def _told(sizes: dict[int, dict[str, Any]]) -> dict[str, str]:
         told[f"turn-watched-{size}"] = f"{number(times['turn watched']['p50'])} ms"
         told[f"turn-walked-{size}"] = f"{number(times['turn walked']['p50'])} ms"
         told[f"search-{size}"] = f"{number(times['search watched']['p50'])} ms"
+        told[f"search-paused-{size}"] = f"{number(times['search paused']['p50'])} ms"
         told[f"index-{size}"] = f"{number(found['index']['ratio'])}×"
         loop = found["ask"]["ratios"]["loop / turn watched"]
         told[f"loop-{size}"] = f"{number(loop['ratio'])}×"

@@ -11,12 +11,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from benchmarks.quality.sets import memory_files
+from recall.core.dates import memory_dates, question_dates
 
 Side = Callable[[str, int], list[str]]
 """A question and how many results are wanted → ranked refs, best first."""
@@ -64,6 +66,29 @@ def build_english(root: Path) -> Side:
     return _build(root, english_tokenizer())
 
 
+def build_dated(root: Path) -> Side:
+    """Return `build_english` with recall's own date terms, of a head's date and of all texts.
+
+    A head's date is in no text that a baseline gets; this one knows what recall knows of it.
+    """
+    words = english_tokenizer()
+
+    def of_memory(text: str) -> list[str]:
+        head = _HEAD.match(text)
+        dated = _fields(head.group(1)).get("date", "") if head else ""
+        return [*words(read_memory(text)), *_dates(question_dates(dated), memory_dates(text))]
+
+    def of_question(text: str) -> list[str]:
+        return [*words(text), *_dates(question_dates(text))]
+
+    return _ranked(root, of_memory, of_question)
+
+
+def _dates(*terms: Sequence[str]) -> list[str]:
+    """Return date terms as tokens that no word is equal to, each once."""
+    return [f"@{term}" for term in dict.fromkeys(chain.from_iterable(terms))]
+
+
 def read_memory(text: str) -> str:
     """Return title, description and body of a memory's text, a line each."""
     head = _HEAD.match(text)
@@ -76,16 +101,20 @@ def read_memory(text: str) -> str:
 
 
 def _build(root: Path, tokenizer: Tokenizer) -> Side:
+    return _ranked(root, lambda text: tokenizer(read_memory(text)), tokenizer)
+
+
+def _ranked(root: Path, of_memory: Tokenizer, of_question: Tokenizer) -> Side:
     import bm25s
 
     files = memory_files(root)
     refs = list(files)
     texts = (path.read_text(encoding="utf-8", errors="replace") for path in files.values())
     index: Any = bm25s.BM25(method="lucene")  # type: ignore[no-untyped-call]
-    index.index([tokenizer(read_memory(text)) for text in texts], show_progress=False)
+    index.index([of_memory(text) for text in texts], show_progress=False)
 
     def ask(question: str, k: int) -> list[str]:
-        words = tokenizer(question)
+        words = of_question(question)
         if not words:
             return []
         # Not retrieve(): it fills up with memories that hold none of the words, and leaves the

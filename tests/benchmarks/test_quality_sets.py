@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.quality.baselines import plain_tokens, read_memory
+from benchmarks.quality.baselines import build_dated, build_english, plain_tokens, read_memory
 from benchmarks.quality.measure import plan
 from benchmarks.quality.ours import plain_ref, shorten
 from benchmarks.quality.sets import DataError, crossed, load_set, load_sets, open_data, sample
@@ -158,3 +158,13 @@ def test_long_questions_are_cut_at_a_word() -> None:
 def test_refs_are_named_as_the_sets_name_them() -> None:
     """The scope, the percent-encoding and the extension are taken off."""
     assert plain_ref("project:calendar/23%20b.md") == "calendar/23 b"
+
+
+def test_a_baseline_with_dates_knows_the_date_of_a_head(tmp_path: Path) -> None:
+    """As recall does: "January 14" is no word of `2025-01-14`, and the head is in no text."""
+    for name, date in (("a", "2025-01-13"), ("b", "2025-01-14 21:30:00"), ("c", "2025-02-14")):
+        text = f'---\ntitle: "note {name}"\ndate: "{date}"\n---\n\nworked on site\n'
+        (tmp_path / f"{name}.md").write_text(text)
+    question = "What happened on January 14?"
+    assert build_dated(tmp_path)(question, 3) == ["b", "a"]
+    assert build_english(tmp_path)(question, 3) == []
