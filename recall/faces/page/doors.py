@@ -28,6 +28,12 @@ NAMES = ("127.0.0.1", "localhost")
 COOKIE = "recall"
 CLOSED = "Open the address that `recall ui` printed last: each one lets one browser in, once."
 _SAFE = ("GET", "HEAD")
+MAX_TARGET = 32_000
+"""Characters of a path and its query: a search of five phrases of 200 Chinese characters, encoded,
+has 9,000, the longest ref that a file system holds 20,000.
+"""
+MAX_HEADERS = 32_000
+"""Bytes of a request's headers: cookies of other servers on this machine come along."""
 _SESSIONS = 16
 """Browsers that may be let in at a time; the oldest one is forgotten for another."""
 
@@ -141,7 +147,8 @@ class Doors:
         """Return why a request is not answered, None where it is."""
         opening = request.url.path == f"{self._prefix}/open"
         return (
-            self._wrong_host(request.headers)
+            _too_long(request)
+            or self._wrong_host(request.headers)
             or self._from_elsewhere(request, opening)
             or (None if opening else self._unknown(request))
             or self._not_writable(request)
@@ -174,6 +181,22 @@ class Doors:
         if request.method in _SAFE or not self._read_only:
             return None
         return Refusal(HTTPStatus.FORBIDDEN, "This page only reads.")
+
+
+def _too_long(request: Request) -> Refusal | None:
+    target = len(request.scope["raw_path"]) + 1 + len(request.scope["query_string"])
+    if target > MAX_TARGET:
+        return Refusal(
+            HTTPStatus.REQUEST_URI_TOO_LONG,
+            f"The address has {target:,} characters; at most {MAX_TARGET:,} are read.",
+        )
+    size = sum(len(name) + len(value) for name, value in request.headers.raw)
+    if size > MAX_HEADERS:
+        return Refusal(
+            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+            f"The headers have {size:,} bytes; at most {MAX_HEADERS:,} are read.",
+        )
+    return None
 
 
 def cookie_of(request: HTTPConnection) -> str:

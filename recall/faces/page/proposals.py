@@ -8,9 +8,11 @@ would be another one by now, nothing is written and it is shown again.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -31,6 +33,7 @@ PAGE = 10
 NAME = "page"
 """What the audit calls who decided here."""
 _DECIDED = 20
+_DIGITS = 18  # of a number that the database holds
 
 
 class Shot(NamedTuple):
@@ -86,13 +89,13 @@ def listing(site: Site, request: Request) -> Response:
 
 def editor(site: Site, request: Request) -> Response:
     """Show the text of a proposal in a form."""
-    found = site.recall.proposals().waiting(int(request.path_params["number"]))
+    found = site.recall.proposals().waiting(_number(request))
     return _form(site, request, found)
 
 
 def approve(site: Site, request: Request, given: Mapping[str, str]) -> Response:
     """Make a proposal as it was shown."""
-    number = int(request.path_params["number"])
+    number = _number(request)
     try:
         site.recall.deciding().approve(number, Page(given.get("digest", "")))
     except WriteError as error:
@@ -104,14 +107,14 @@ def approve(site: Site, request: Request, given: Mapping[str, str]) -> Response:
 
 def dismiss(site: Site, request: Request, _: Mapping[str, str]) -> Response:
     """Let a proposal go."""
-    number = int(request.path_params["number"])
+    number = _number(request)
     site.recall.deciding().dismiss(number, NAME)
     return site.forward("proposals", said="dismissed", about=number)
 
 
 def edit(site: Site, request: Request, given: Mapping[str, str]) -> Response:
     """Put another text in a proposal; it goes on waiting, and is shown as it is then."""
-    number = int(request.path_params["number"])
+    number = _number(request)
     draft = Draft(
         text=given.get("text", "").replace("\r\n", "\n"),
         title=given.get("title", "").strip(),
@@ -127,6 +130,14 @@ def edit(site: Site, request: Request, given: Mapping[str, str]) -> Response:
     except WriteError as error:
         return _form(site, request, found, draft, error)
     return site.forward("proposals", said="edited", about=number)
+
+
+def _number(request: Request) -> int:
+    """Return the number of the proposal that an address names; raises HTTPException (404)."""
+    text = request.path_params["number"]
+    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+        raise HTTPException(HTTPStatus.NOT_FOUND, "There is no such proposal.")
+    return int(text)
 
 
 def _form(

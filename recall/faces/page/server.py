@@ -9,9 +9,15 @@ from types import FrameType
 import uvicorn
 from starlette.types import ASGIApp
 
+from recall.faces.page.doors import MAX_HEADERS, MAX_TARGET
+
 ADDRESS = "127.0.0.1"
 _MOST_AT_ONCE = 64
 _GRACE_S = 2
+_MOST_UNREAD = 2 * (MAX_TARGET + MAX_HEADERS)
+"""Bytes of a request's head. h11 takes 16,384 by itself, and more where all comes in one piece:
+whether a long address was answered would hang on how it was cut on its way.
+"""
 
 
 def listening(port: int) -> socket.socket:
@@ -37,6 +43,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http="h11",
                 log_config=None,
                 log_level="error",
                 access_log=False,
@@ -45,6 +52,7 @@ class Server(uvicorn.Server):
                 ws="none",
                 proxy_headers=False,
                 timeout_graceful_shutdown=_GRACE_S,
+                h11_max_incomplete_event_size=_MOST_UNREAD,
             )
         )
 

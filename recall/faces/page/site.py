@@ -151,13 +151,13 @@ class Site:
             "sessions": sessions.listing,
             "session": sessions.session,
             "proposals": proposals.listing,
-            "proposals/{number:int}/edit": proposals.editor,
+            "proposals/{number}/edit": proposals.editor,
             "health": health.health,
         }
         acts: dict[str, Act] = {
-            "proposals/{number:int}/approve": proposals.approve,
-            "proposals/{number:int}/dismiss": proposals.dismiss,
-            "proposals/{number:int}/edit": proposals.edit,
+            "proposals/{number}/approve": proposals.approve,
+            "proposals/{number}/dismiss": proposals.dismiss,
+            "proposals/{number}/edit": proposals.edit,
         }
         routes = [
             Route("/", lambda _: self.forward("memories"), name="start"),
